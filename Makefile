@@ -1,6 +1,6 @@
-# The front door.  meson does the work; tools/need installs what is missing on Debian.
+# Commands for users and developers.  meson builds; tools/need installs missing packages on Debian.
 #   make run     builds, and shows a page of live profiles
-#   make test    everything that has to hold
+#   make test    runs all tests and checks
 export PATH := /usr/bin:/bin:$(PATH)
 
 PREFIX  ?= /usr/local
@@ -10,26 +10,26 @@ TORTURE_S ?= 1800
 DIFF_PAIRS ?= 50
 SOAK_MIN ?= 60
 
-.PHONY: build run test test-real test-install test-diff bench soak fuzz torture lint format asan tsan coverage install uninstall clean help
+.PHONY: build run test test-real test-install test-diff bench soak fuzz torture mutate lint format asan tsan coverage install uninstall clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
 	@tools/need run
 	@tools/build gcc
 
-run: build ## build, then kiln serve with live data on a page: of itself and of the example service
+run: build ## build, then run kiln serve with live profiles of itself and of the example service
 	@tools/run
 
 test: ## both compilers, all tests, sanitizers, fuzz smoke, checks
 	@tools/need test
 	@tools/test
 
-bench: ## measure against the peers
+bench: ## benchmarks, compared with other tools
 	@tools/need bench
 	@tools/build gcc -Dbench=enabled
 	@bench/run
 
-soak: ## the server for SOAK_MIN minutes (60) at 80 % of what it sustains, with kills and backups
+soak: ## the server for SOAK_MIN minutes (60) at 80 % of its sustained rate, with kills and backups
 	@tools/need bench
 	@tools/build gcc -Dbench=enabled
 	@bench/soak --minutes $(SOAK_MIN)
@@ -39,12 +39,12 @@ fuzz: ## fuzz each target for FUZZ_S seconds (60)
 	@tools/build fuzz
 	@tools/fuzz $(FUZZ_S)
 
-torture: ## what real programs do, with the agent inside, for TORTURE_S seconds (1800)
+torture: ## test programs that do what real ones do, under the agent, for TORTURE_S seconds (1800)
 	@tools/need test
 	@tools/build gcc -Dwerror=true -Dtests=true
 	@tests/torture/run $(TORTURE_S)
 
-test-real: ## programs from Debian, without the agent and with it: same behaviour, run time ratios (20 min)
+test-real: ## programs from Debian, without the agent and with it: compares behaviour and run time (20 min)
 	@tools/need test
 	@tools/build gcc
 	@tests/real/run --install
@@ -56,15 +56,19 @@ test-diff: ## kiln diff on real recordings under load: DIFF_PAIRS (50) pairs of 
 	@tools/build gcc
 	@tests/real/diff --pairs $(DIFF_PAIRS)
 
-lint: ## clang-tidy, shellcheck, clang-format (slow)
-	@tools/need lint
-	@tools/lint
+mutate: ## deliberate bugs, one at a time: the tests must notice each of them (20 min)
+	@tools/need test
+	@tools/mutate
 
-format: ## put the layout of all C files right
+lint: ## clang-tidy, shellcheck, clang-format (slow; LINT=PATTERN selects C files)
+	@tools/need lint
+	@tools/lint $(LINT)
+
+format: ## format all C files
 	@tools/need lint
 	@tools/test format
 
-asan tsan: ## the tests under ASan+UBSan, under TSan
+asan tsan: ## the tests with ASan and UBSan, with TSan
 	@tools/need test
 	@tools/test $@
 
@@ -72,21 +76,21 @@ coverage: ## line coverage of the tests
 	@tools/need test
 	@tools/coverage
 
-install: ## into DESTDIR and PREFIX (/usr/local)
+install: ## install into DESTDIR and PREFIX (/usr/local)
 	@tools/need run
 	@tools/build gcc -Dprefix=$(PREFIX)
 	@DESTDIR="$(DESTDIR)" tools/uninstall --debug $(PREFIX)
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
-uninstall: ## out of DESTDIR and PREFIX; a configuration that was changed stays
+uninstall: ## remove from DESTDIR and PREFIX; a changed configuration file stays
 	@DESTDIR="$(DESTDIR)" tools/uninstall $(PREFIX)
 
-test-install: ## make install, use and uninstall in a root that mmdebstrap has just made (10 min)
+test-install: ## install, use and uninstall in a fresh root made by mmdebstrap (10 min)
 	@tools/need --optional mmdebstrap
 	@tests/install/bare
 
 clean: ## remove all build directories
 	rm -rf build build-clang build-asan build-tsan build-fuzz build-coverage
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

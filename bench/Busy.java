@@ -3,8 +3,9 @@
  *
  *   java Busy.java OUT.jfr SECONDS
  *
- * As busy.c: two call sites a method, the first much the likelier, so that stacks repeat, some often and
- * many once.  One thread: each further one waits for a core before it can be sampled. */
+ * As in busy.c, each method has two call sites, of which the first is much more likely, so that some stacks
+ * repeat often and many occur once.  There is one thread, because further threads would wait for a core
+ * before they can be sampled. */
 import java.nio.file.Path;
 import java.time.Duration;
 import jdk.jfr.Recording;
@@ -21,7 +22,7 @@ public class Busy {
         return x;
     }
 
-    static boolean second(long x) { return x >>> 59 == 0; } /* in one of 32 calls */
+    static boolean second(long x) { return x >>> 59 == 0; } /* true in 1 of 32 calls */
 
     static long parse(long x, int depth) {
         x = next(x);

@@ -6,7 +6,7 @@
  *
  * CLASS is real, wide, deep or json.  In each round every contestant runs once, for a batch of
  * about 25 ms of its thread's CPU time; a ratio is the median over rounds of the ratio within a
- * round, so that noise of the machine, which lasts longer than a round, hits both sides. */
+ * round, so that noise of the machine, which lasts longer than a round, affects both sides. */
 #include "report.h"
 #include <getopt.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ typedef struct runner { /* one contestant with one payload, ready to run */
     const material *in;
     void *self;
     unsigned reps;           /* runs that fill a batch */
-    double time[MAX_ROUNDS]; /* seconds a run */
+    double time[MAX_ROUNDS]; /* seconds per run */
 } runner;
 
 static bool run_once(const runner *r, op o)
@@ -63,12 +63,12 @@ static double run_batch(const runner *r, op o, unsigned reps)
 {
     double start = cpu_seconds();
     for (unsigned i = 0; i < reps; i++)
-        if (!run_once(r, o)) abort(); /* it has worked before on the same bytes */
+        if (!run_once(r, o)) abort(); /* cannot happen: it succeeded on the same bytes before */
     return cpu_seconds() - start;
 }
 
-/* Doubles the runs until the clock can be trusted, then fills the batch: small payloads must not
- * pay for reading the clock. */
+/* Doubles the number of runs until the clock is precise enough, then fills the batch: reading the
+ * clock must not distort small payloads. */
 static void calibrate(runner *r, op o, double batch)
 {
     unsigned reps = 1;
@@ -98,7 +98,8 @@ static double median_ratio(const runner *base, const runner *r, unsigned rounds)
     return median(ratio, rounds);
 }
 
-/* The base of a role: its fastest member by median, so that "x walk" never means the slower one. */
+/* Returns the base of a role: its fastest member by median, so that "x walk" never means the slower
+ * walker. */
 static const runner *base_of(const runner *v, size_t n, role want, unsigned rounds)
 {
     const runner *best = NULL;
@@ -120,7 +121,8 @@ static void run_rounds(runner *v, size_t n, op o, const report *rep)
     for (size_t i = 0; i < n; i++) calibrate(&v[i], o, rep->batch_ms / 1e3);
     for (unsigned round = 0; round < rep->rounds; round++)
         for (size_t i = 0; i < n; i++) {
-            runner *r = &v[(i + round) % n]; /* nobody always runs after the same neighbour */
+            runner *r = &v[(i + round) %
+                           n]; /* rotates, so that none always runs after the same neighbour */
             r->time[round] = run_batch(r, o, r->reps) / r->reps;
         }
 }
@@ -143,7 +145,7 @@ static entry *entry_of(result *res, const contestant *c)
 static void contest(runner *v, size_t n, op o, const report *rep, result *res)
 {
     if (n == 0) return;
-    for (size_t i = 0; i < n; i++) { /* second run: memory has its size; third: counted */
+    for (size_t i = 0; i < n; i++) { /* second run: memory has its final size; third: counted */
         if (!run_once(&v[i], o)) abort();
         entry_of(res, v[i].c)->t[o].allocs = count_allocs(&v[i], o);
     }
@@ -180,7 +182,7 @@ static size_t open_all(const material *in, runner *v, result *res)
     return n;
 }
 
-/* Encoders must agree with the peer byte by byte, or their speed compares nothing. */
+/* Encoders must match the peer byte by byte, or their speeds are not comparable. */
 static void compare_bytes(runner *v, size_t n, result *res)
 {
     const uint8_t *want = NULL, *got;

@@ -1,11 +1,11 @@
 /* busy.c - a program with many deep stacks, to be recorded by perf and the agent.
  *
- *   busy SECONDS                    of CPU time, in each of two threads
- *   busy --pieces N                 the same piece of work N times in each, and what a piece took, for bench/agent
+ *     busy SECONDS                    runs for SECONDS of CPU time in each of two threads
+ *     busy --pieces N                 repeats a piece of work N times, prints its time
  *
- * 64 functions with two call sites each, of which the first is much the likelier, as in programs that
- * do something: stacks repeat, some often, many once.  Built with frame pointers, so that the kernel
- * can follow the stacks. */
+ * It has 64 functions with two call sites each. The first call site is much more likely, so that,
+ * as in real programs, some stacks repeat often and many occur only once.  It is built with frame
+ * pointers, so that the kernel can unwind the stacks. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,13 +27,13 @@ static uint64_t spin(uint64_t x)
     return x;
 }
 
-/* The addition after the call keeps it from becoming a jump, which would lose the frame. */
+/* The addition after the call prevents a tail call, which would remove the frame. */
 #define WORK(tens, ones)                                                                           \
     __attribute__((noinline)) static uint64_t work_##tens##ones(uint64_t x, unsigned depth)        \
     {                                                                                              \
         if (depth == 0) return spin(x);                                                            \
         x = next(x);                                                                               \
-        unsigned site = x >> 59 ? 1 : 29; /* the second one in 32 calls */                         \
+        unsigned site = x >> 59 ? 1 : 29; /* the second site: 1 of 32 calls */                     \
         return work[((tens * 8 + ones) * 5 + site) & 63](x, depth - 1) + 1;                        \
     }
 #define EIGHT(t)                                                                                   \
@@ -68,15 +68,15 @@ static double seconds(clockid_t clock)
 
 typedef struct worker {
     uint64_t x;
-    double limit_s;  /* runs for so much CPU time, or */
-    unsigned n;      /* n pieces of the same work, */
-    double *piece_s; /* and says the CPU time of each */
-    double cpu_s;    /* of the thread, in the end */
+    double limit_s;  /* CPU time to run for, if n is 0 */
+    unsigned n;      /* number of pieces to run */
+    double *piece_s; /* receives the CPU time of each piece */
+    double cpu_s;    /* CPU time of the thread at its end */
 } worker;
 
-static void *run(void *who)
+static void *run(void *ctx)
 {
-    worker *w = who;
+    worker *w = ctx;
     uint64_t seed = w->x;
     while (!w->n && seconds(CLOCK_THREAD_CPUTIME_ID) < w->limit_s) w->x = thousand(w->x);
     for (unsigned i = 0; i < w->n; i++) {
@@ -94,7 +94,7 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The lower quartile: what preemption and neighbours add is not the sampler's. */
+/* Prints the lower quartile, which excludes preemption and other load. */
 static void say(const worker *w, double *piece_s, unsigned n, double wall_s)
 {
     qsort(piece_s, n, sizeof *piece_s, by_value);

@@ -1,7 +1,7 @@
-/* contest.h - what the harness knows of a contestant: how to open, run and close it.
+/* contest.h - the interface of a contestant: open, run, close.
  *
- * A contestant keeps its memory between runs (that is the reuse we measure); the first run after
- * open is the cold one.  One table a file; bench.c puts the tables together. */
+ * A contestant keeps its memory between runs (that reuse is measured); the first run after open is
+ * cold.  Each file has one table; bench.c joins the tables. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ typedef struct material {
 } material;
 
 typedef enum role {
-    ROLE_LIMIT,    /* shown, not judged: memcpy, the other walkers */
+    ROLE_LIMIT,    /* shown without a goal: memcpy, the other walkers */
     ROLE_WALK,     /* the base of decoding is the fastest of these */
     ROLE_PEER,     /* protobuf C++, yajl */
     ROLE_PORTABLE, /* Kiln without vector instructions */
@@ -37,9 +37,9 @@ typedef struct contestant {
     role role;
     material_kind kind;
     void *(*open)(const material *in);              /* NULL = cannot run here */
-    bool (*decode)(void *self, const material *in); /* the result replaces the former one */
-    size_t (*encode)(void *self,
-                     const uint8_t **out); /* of what was decoded; 0 = failed; may be NULL */
+    bool (*decode)(void *self, const material *in); /* replaces the previous result */
+    size_t (*encode)(
+        void *self, const uint8_t **out); /* encodes the decoded message; 0 = failed; may be NULL */
     void (*close)(void *self);
 } contestant;
 
@@ -54,8 +54,8 @@ contestants pbcpp_contestants(void); /* with BENCH_PBCPP */
 contestants yajl_contestants(void);  /* with BENCH_YAJL */
 contestants kiln_contestants(void);  /* with BENCH_KILN */
 
-/* With BENCH_KILN.  The payload as OTLP/JSON, or in canonical order, in memory to be freed.  False:
- * that part of Kiln is not there. */
+/* With BENCH_KILN.  Convert the payload to OTLP/JSON or to canonical order.  The caller frees *out.
+ * Return false if that part of Kiln is missing. */
 bool kiln_to_json(const material *in, uint8_t **out, size_t *n);
 bool kiln_canonical(const material *in, uint8_t **out, size_t *n);
 

@@ -1,7 +1,8 @@
-/* cost.c - what one conversion allocates, for bench/otep.
+/* cost.c - counts the allocations of one conversion, for bench/otep.
  *
- *   cost FORMAT FILE                prints "allocations peak_bytes": of reading FILE, decompressing
- *                                   included, and writing it as FORMAT; the file itself apart */
+ *     cost FORMAT FILE     prints "allocations peak_bytes"
+ *
+ * Counts reading and decompressing FILE and writing it as FORMAT, but not the bytes of the file. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "format/format.h"

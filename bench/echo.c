@@ -1,8 +1,8 @@
-/* echo.c - the least that a gRPC server over nghttp2 does: takes whole bodies, answers each with an empty message.  Beside it
- * bench/serve measures `kiln serve`.  Bodies are used again: with fresh pages for each, the large ones would cost twice as much, and
- * everything beside them would look cheap.
+/* echo.c - a minimal gRPC server over nghttp2: reads whole bodies and responds with an empty
+ * message.  bench/serve compares `kiln serve` with it.  It reuses the memory of bodies: with new
+ * pages for each, large bodies would cost twice as much, and kiln would look better than it is.
  *
- *   bench/echo        says its port, ends with its standard input */
+ *   bench/echo        prints its port; exits at the end of its standard input */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,12 +15,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WINDOW = 1 << 20, EVENTS = 64 }; /* the window that kiln serve has */
+enum { WINDOW = 1 << 20, EVENTS = 64 }; /* the window of kiln serve */
 
 typedef struct body {
     uint8_t *p;
     size_t n, cap;
-    struct body *next; /* of those that wait for another request */
+    struct body *next; /* in the list of unused bodies */
 } body;
 
 static body *spare;
@@ -58,27 +58,27 @@ static body *take_body(void)
     return b;
 }
 
-static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
+static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 {
-    (void)who;
+    (void)ctx;
     if (f->hd.type == NGHTTP2_HEADERS && f->headers.cat == NGHTTP2_HCAT_REQUEST)
         nghttp2_session_set_stream_user_data(ng, f->hd.stream_id, take_body());
     return 0;
 }
 
 static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
-                   void *who)
+                   void *ctx)
 {
-    (void)flags, (void)who;
+    (void)flags, (void)ctx;
     body *b = nghttp2_session_get_stream_user_data(ng, id);
     if (b) put(b, p, n);
     return 0;
 }
 
 static ssize_t read_answer(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max, uint32_t *flags,
-                           nghttp2_data_source *from, void *who)
+                           nghttp2_data_source *from, void *ctx)
 {
-    (void)max, (void)from, (void)who;
+    (void)max, (void)from, (void)ctx;
     nghttp2_nv trailers[] = {NV("grpc-status", "0")};
     memset(p, 0, 5); /* an empty message */
     *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
@@ -86,9 +86,9 @@ static ssize_t read_answer(nghttp2_session *ng, int32_t id, uint8_t *p, size_t m
     return 5;
 }
 
-static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *who)
+static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 {
-    (void)who;
+    (void)ctx;
     if (!(f->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
         (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS))
         return 0;
@@ -97,9 +97,9 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     return nghttp2_submit_response(ng, f->hd.stream_id, head, 2, &answer);
 }
 
-static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
+static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *ctx)
 {
-    (void)code, (void)who;
+    (void)code, (void)ctx;
     body *b = nghttp2_session_get_stream_user_data(ng, id);
     if (b) b->next = spare, spare = b;
     return 0;
@@ -126,7 +126,7 @@ static client *new_client(int fd)
     return c;
 }
 
-/* false: it is over. */
+/* Returns false when the connection has ended. */
 static int serve(client *c)
 {
     static uint8_t chunk[64 << 10];
@@ -138,7 +138,7 @@ static int serve(client *c)
     const uint8_t *p;
     for (ssize_t n; (n = nghttp2_session_mem_send(c->ng, &p)) > 0;) put(&c->out, p, (size_t)n);
     size_t sent = 0;
-    while (sent < c->out.n) { /* answers are small: waiting for the peer is rare */
+    while (sent < c->out.n) { /* responses are small: waiting for the peer is rare */
         ssize_t n = send(c->fd, c->out.p + sent, c->out.n - sent, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN) return 0;
         if (n > 0) sent += (size_t)n;

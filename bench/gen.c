@@ -3,12 +3,12 @@
  *   gen [--shape wide|deep|ruby|tenth|small] [--scale N] [--seed N] OUT.otlp
  *
  * The bytes are ProfilesData in the current layout (v1.10 / v1.11).  Equal arguments give equal
- * bytes on every machine: the generator has its own random numbers and uses no floating point.
- * It shares no code with src/, so that our encoder is not its own judge.
+ * bytes on every machine: the generator has its own random numbers and uses no floating point.  It
+ * shares no code with src/, so that Kiln's encoder is not compared with itself.
  *
- * How it stays realistic: functions form a layered call graph; a stack is a walk from one of a few
- * roots in which the first call site of a function is much the likeliest, so stacks share prefixes
- * and some locations are hot.  Dictionary entries are numbered when first seen, as a profiler does. */
+ * To be realistic, functions form a layered call graph.  A stack is a walk from one of a few roots
+ * in which the first call site of a function is the most likely, so stacks share prefixes and some
+ * locations are hot.  Dictionary entries are numbered when first seen, as in a profiler. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -31,8 +31,8 @@ typedef struct shape {
     uint32_t n_samples, n_stacks, n_functions;
     uint32_t mean_depth;
     uint32_t n_roots;
-    uint32_t first_site_permille;    /* how often the likeliest call site is taken */
-    uint32_t stop_permille;          /* chance to be sampled before reaching a leaf */
+    uint32_t first_site_permille;    /* probability of the likeliest call site */
+    uint32_t stop_permille;          /* probability of a sample before a leaf is reached */
     uint32_t n_sets;                 /* distinct attribute sets of samples */
     uint32_t min_attrs;              /* a set has min_attrs .. ATTR_COLUMNS attributes */
     uint32_t n_values[ATTR_COLUMNS]; /* distinct values of each attribute key */
@@ -41,7 +41,7 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    /* a merged profile of a big server: many samples over fewer stacks */
+    /* a merged profile of a large server: many samples of fewer stacks */
     {.name = "wide",
      .n_samples = 1000000,
      .n_stacks = 100000,
@@ -58,7 +58,7 @@ static const shape shapes[] = {
      .frame_attrs = true,
      .mangled = true,
      .jitter = true},
-    /* what spec/performance.md calls "large": nearly every sample has a stack of its own */
+    /* nearly every sample has its own stack */
     {.name = "deep",
      .n_samples = 120000,
      .n_stacks = 106000,
@@ -80,7 +80,7 @@ static const shape shapes[] = {
      .first_site_permille = 988,
      .stop_permille = 1,
      .n_sets = 1},
-    /* its "large" as merged: a tenth of the samples */
+    /* the merged "large" of the same benchmark, with a tenth of the samples */
     {.name = "tenth",
      .n_samples = 12000,
      .n_stacks = 11800,
@@ -92,7 +92,7 @@ static const shape shapes[] = {
      .n_sets = 27,
      .min_attrs = 3,
      .n_values = {27, 12, 4}},
-    /* deep / 100, to be scaled up: linear in everything but depth */
+    /* deep / 100, for scaling: linear in everything except depth */
     {.name = "small",
      .n_samples = 1200,
      .n_stacks = 1060,
@@ -106,7 +106,7 @@ static const shape shapes[] = {
      .n_values = {4, 3, 2}},
 };
 
-/* ---- plumbing: memory, random numbers, bytes out ---- */
+/* ---- helpers: memory, random numbers, output ---- */
 
 static void *grow(void *p, size_t n, size_t size)
 {
@@ -132,7 +132,7 @@ static uint64_t rnd(void) /* splitmix64 */
 
 static uint32_t below(uint32_t n) { return (uint32_t)((rnd() >> 32) * n >> 32); }
 
-/* below(n) with small results likelier: the cube of a uniform number, in fixed point. */
+/* Like below(n), with small results more likely: the cube of a uniform number, in fixed point. */
 static uint32_t below_skewed(uint32_t n)
 {
     uint64_t u = rnd() >> 32, cube = (u * u >> 32) * u >> 32;
@@ -201,7 +201,7 @@ static void put_packed(out *o, unsigned field, const uint32_t *v, size_t n)
     put_len(o, field, run.p, run.n);
 }
 
-static void put_message(out *o, unsigned field, out *m) /* and empties m for the next one */
+static void put_message(out *o, unsigned field, out *m) /* then empties m for reuse */
 {
     put_len(o, field, m->p, m->n);
     m->n = 0;
@@ -240,7 +240,7 @@ static void set_rehash(set *s)
     }
 }
 
-static bool set_add(set *s, const void *p, size_t n, uint32_t *index) /* false: was there */
+static bool set_add(set *s, const void *p, size_t n, uint32_t *index) /* false: already present */
 {
     if (s->n == s->cap) set_rehash(s);
     uint32_t h = (uint32_t)hash_bytes(p, n) & s->mask;
@@ -295,7 +295,7 @@ typedef struct names {
     char name[160], mangled[160], file[160];
 } names;
 
-/* Names depend on the function's number alone, never on when it is first seen. */
+/* Names depend only on the function's number, not on when it is first seen. */
 static void name_function(uint32_t f, uint64_t seed, names *n)
 {
     uint64_t saved = rnd_state;
@@ -345,7 +345,7 @@ typedef struct site {
 typedef struct gen {
     shape s;
     uint64_t seed;
-    site *sites; /* MAX_SITES a function */
+    site *sites; /* MAX_SITES per function */
     uint8_t *n_sites;
     uint32_t *function_index; /* by function, 0 = not seen yet */
     set strings, stacks;      /* stacks: arrays of site numbers, root first */
@@ -491,7 +491,7 @@ static void put_sample(gen *g, uint32_t stack)
     put_message(&g->samples, 2, &m);
 }
 
-/* New stacks are spread over the samples; the others repeat a recent or a popular one. */
+/* New stacks are spread over the samples; the other samples repeat a recent or a popular stack. */
 static void put_samples(gen *g)
 {
     uint32_t path[MAX_DEPTH];
@@ -637,7 +637,7 @@ int main(int argc, char **argv)
         return 3;
     }
     fprintf(stderr,
-            "%s x%lu: %zu bytes, %u samples, %u stacks, %.1f frames a stack, "
+            "%s x%lu: %zu bytes, %u samples, %u stacks, %.1f frames per stack, "
             "%u locations, %u functions, %u strings\n",
             s->name, by, data.n, g.s.n_samples, g.stacks.n, (double)g.n_frames / g.stacks.n,
             g.n_locations, g.n_functions, g.strings.n);

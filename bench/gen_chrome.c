@@ -2,9 +2,10 @@
  *
  *   gen_chrome MEGABYTES OUT.json
  *
- * Processes with threads, each a forest of nested complete events, some with arguments, among instant
- * events and begin/end pairs.  Field order, categories and the mix of events are those of a real
- * trace (Chrome 116).  Equal arguments give equal bytes; shares no code with src/. */
+ * The trace has processes with threads.  Each thread is a forest of nested complete events, some
+ * with arguments, among instant events and begin/end pairs.  Field order, categories and the mix of
+ * events are those of a real trace (Chrome 116).  Equal arguments give equal bytes.  The generator
+ * shares no code with src/. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,7 +86,7 @@ static void put_phase(const thread *t, unsigned kind, uint64_t ts, const char *p
     fprintf(out, ",\"tts\":%" PRIu64 "}", ts / 8);
 }
 
-/* One task and what it calls: children lie inside, with gaps between them. */
+/* One task and the tasks it calls: children are inside it, with gaps between them. */
 static void put_task(const thread *t, unsigned kind, uint64_t ts, uint64_t dur, unsigned depth)
 {
     bool pair = below(20) == 0;
@@ -97,7 +98,7 @@ static void put_task(const thread *t, unsigned kind, uint64_t ts, uint64_t dur, 
     uint64_t at = ts + 1 + below(3), end = ts + dur;
     while (depth < MAX_DEPTH && dur > 20 && at + 4 < end && below(4)) {
         uint64_t room = end - at, share = 2 + below((uint32_t)room - 2) / 2;
-        /* a parent has few kinds of children, as code has */
+        /* a parent has few kinds of children, as in real code */
         put_task(t, kind * 3 + 1 + below(100) / 70, at, share, depth + 1);
         at += share + 1 + below(8);
     }
@@ -108,9 +109,9 @@ static void put_names(const thread *t)
 {
     static const char form[] = "%s{\"args\":{\"name\":\"%s\"},\"cat\":\"__metadata\",\"name\":"
                                "\"thread_name\",\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"ts\":0}";
-    static const char *const who[] = {"CrRendererMain", "Compositor", "Chrome_IOThread",
+    static const char *const ctx[] = {"CrRendererMain", "Compositor", "Chrome_IOThread",
                                       "ThreadPoolForegroundWorker"};
-    fprintf(out, form, n_events++ ? ",\n  " : "", PICK(who, t->tid), t->pid, t->tid);
+    fprintf(out, form, n_events++ ? ",\n  " : "", PICK(ctx, t->tid), t->pid, t->tid);
 }
 
 int main(int argc, char **argv)

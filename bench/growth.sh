@@ -1,10 +1,10 @@
 #!/bin/sh
-# growth.sh - does the cost of a byte stay the same when the input grows?
+# growth.sh - checks that the cost per byte does not grow with the input.
 #
 #   bench/growth.sh BUILD_DIR [OPERATION...]
 #
-# Instructions per byte of input at 1x, 10x and 100x, counted by callgrind: exact, and deaf to other
-# jobs on the machine.  Exit 4 when 100x costs more than TOLERANCE times 1x a byte.  valgrind knows
+# Callgrind counts the instructions per byte of input at 1x, 10x and 100x; this is exact and independent
+# of other load.  Exit status 4: 10x or 100x costs more than TOLERANCE times 1x per byte.  valgrind supports
 # AVX2 but not AVX-512, so "decode" and "encode" count the AVX2 path.
 set -eu
 build=${1:?usage: growth.sh BUILD_DIR [OPERATION...]}

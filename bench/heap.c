@@ -1,11 +1,13 @@
-/* bench/heap.c - what the heap object costs malloc and free, beside those who do the same.
+/* bench/heap.c - the cost of the heap object for malloc and free, compared with other heap
+ * profilers.
  *
- *   bench/heap [--rounds N] [--json FILE]
+ *     bench/heap [--rounds N] [--json FILE]
  *
- * Whoever stands in front of malloc is there for a whole process, so each contestant is a process of its own (this program
- * again, preloaded) that waits for orders; a round gives each of them each case once, in turning order.  A figure is ns of
- * thread CPU time for one repetition; a ratio is the median over rounds of the ratio, within a round, to the contestant's
- * own base: the same allocator without a profiler.  Memory is the peak of a process that holds 64 MiB in small blocks. */
+ * A malloc interposer stays for the lifetime of a process, so each contestant is a process (this
+ * program again, preloaded) that waits for commands; in a round each of them runs each case once,
+ * in rotating order.  A figure is ns of thread CPU time for one repetition; a ratio is the median
+ * over rounds of the ratio, within a round, to the contestant's base: the same allocator without a
+ * profiler.  Memory is the peak of a process that holds 64 MiB in small blocks. */
 #include "base/compiler.h"
 
 #include <fcntl.h>
@@ -18,7 +20,7 @@
 
 enum { ROUNDS = 31, ROUNDS_MAX = 301, HOLD = 64 << 20 };
 
-/* operator new and delete as C sees them */
+/* operator new and delete, as C functions */
 void *_Znwm(size_t n);
 void _ZdlPv(void *p);
 
@@ -42,7 +44,7 @@ static void run_new(unsigned n)
     }
 }
 
-/* As programs do it: sizes up to 1 KiB, freed long after, in no order. */
+/* As in real programs: sizes up to 1 KiB, freed much later, in random order. */
 static void run_mixed(unsigned n)
 {
     static void *held[1 << 13];
@@ -103,7 +105,7 @@ static double peak_kb(void)
     return at ? strtod(at + 6, NULL) : 0;
 }
 
-/* slow: a contestant that repeats less, so that a round ends. */
+/* slow: the contestant repeats less often, so that a round does not take too long. */
 static double obey(unsigned char order, unsigned slow)
 {
     if (order < CASES) {
@@ -129,9 +131,9 @@ static int contestant_main(unsigned slow)
 
 typedef struct contestant {
     const char *name;
-    int base;            /* whom it is compared with; itself: it is a base */
+    int base; /* index of the contestant it is compared with; its own index: it is a base */
     const char *preload; /* %s is the build directory */
-    const char *needs;   /* is there if this is; NULL: always */
+    const char *needs;   /* available if this file exists; NULL: always */
     const char *env[4];  /* %s is a directory for its files */
     bool slow;
     int to, from;
@@ -180,7 +182,7 @@ enum { ALL = ARRAY_LEN(all) };
 
 static char build[1024], folder[] = "/tmp/kiln-bench-heap-XXXXXX";
 
-/* Text with its %s replaced, for setenv and putenv; lives as long as the process. */
+/* Returns text with %s replaced, for setenv and putenv; it is never freed. */
 static char *filled(const char *text, const char *with)
 {
     char *out = malloc(strlen(text) + 2 * strlen(with) + 1), *to = out;
@@ -200,7 +202,7 @@ static void become(const contestant *c, int to, int from)
     dup2(from, 1);
     for (size_t i = 0; i < ARRAY_LEN(c->env) && c->env[i]; i++) putenv(filled(c->env[i], folder));
     if (c->preload) setenv("LD_PRELOAD", filled(c->preload, build), 1);
-    if (!freopen("/dev/null", "w", stderr)) _exit(3); /* the peers greet */
+    if (!freopen("/dev/null", "w", stderr)) _exit(3); /* the peers print greetings */
     execl("/proc/self/exe", "heap", "--contestant", c->slow ? "slow" : "fast", (char *)NULL);
     _exit(3);
 }

@@ -1,11 +1,12 @@
-/* intern - one stack into a batch (agent/batch.h), known already or new.
+/* intern - cost of adding one stack to a batch (agent/batch.h), existing or new.
  *
  *     intern [--rounds N] [--json FILE]
  *
- * Stacks are walks over a layered call graph, so they share callers and differ at the leaf, as a program's do;
- * of a stream of 50 000 samples few stacks are most (the n-th hot one is met 1/n as often).  A round fills a
- * fresh batch with every stack once ("new"), then runs the stream ("hit"), for every case; what is said is the
- * median over rounds of thread CPU time.  Exit code 4: the goal was missed. */
+ * Stacks are walks over a layered call graph, so they share callers and differ at the leaf, as in
+ * real programs.  A few stacks make up most of a stream of 50 000 samples (the n-th is 1/n as
+ * frequent as the first).  For every case a round fills a fresh batch with every stack once
+ * ("new"), then runs the stream ("hit").  Prints the median over rounds of thread CPU time.  Exit
+ * code 4: the goal was missed. */
 #include "agent/batch.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ enum { BATCH_BYTES = 64 << 20, FANOUT = 4, GOAL_NS = 80 };
 typedef struct test {
     const char *name;
     size_t n_stacks, depth;
-    bool held; /* to the goal */
+    bool held; /* checked against the goal */
     double hit_ns[ROUNDS_MAX], new_ns[ROUNDS_MAX];
 } test;
 
@@ -32,15 +33,15 @@ static test tests[] = {
 };
 
 static uintptr_t stacks[STACKS_MAX][DEPTH_MAX];
-static uintptr_t
-    stream[STREAM * (size_t)DEPTH_MAX]; /* one behind the other, as a ring holds them */
+static uintptr_t stream[STREAM * (size_t)DEPTH_MAX]; /* contiguous, as in a ring */
 
 static uint64_t next(uint64_t *x)
 {
     return *x = *x * UINT64_C(6364136223846793005) + 1442695040888963407;
 }
 
-/* From the root down; each caller has FANOUT callees, of which the first are the likelier. */
+/* Builds a stack from the root down; each caller has FANOUT callees, of which the first are more
+ * likely. */
 static void make_stacks(const test *t)
 {
     uint64_t x = 7;
@@ -52,11 +53,11 @@ static void make_stacks(const test *t)
             at = 0x555555554000 + (at * UINT64_C(0x9e3779b97f4a7c15) >> 42 & 0x3fffff);
             stacks[i][d] = at;
         }
-        stacks[i][0] += i; /* told apart at the leaf at the latest */
+        stacks[i][0] += i; /* the leaf makes every stack distinct */
     }
 }
 
-/* The n-th stack comes up 1/n as often. */
+/* Fills the stream; the n-th stack is 1/n as frequent as the first. */
 static void make_stream(const test *t)
 {
     uint64_t x = 11;

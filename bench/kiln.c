@@ -1,6 +1,6 @@
-/* kiln.c - Kiln as contestants: each path that the machine runs.
+/* kiln.c - Kiln as contestants, one for each instruction set that the machine supports.
  *
- * Memory is reused as a server would: the arena is reset, the buffer emptied, between messages. */
+ * Memory is reused as in a server: between messages the arena is reset and the buffer emptied. */
 #include "contest.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -32,7 +32,7 @@ static bool complain(const char *what, const material *in, const err *e)
     return false;
 }
 
-/* Not allocated: the harness counts every malloc between open and the first result. */
+/* Static, because the harness counts every malloc between open and the first result. */
 #define OPEN(id, mode)                                                                             \
     static void *open_##id(const material *in)                                                     \
     {                                                                                              \
@@ -53,7 +53,7 @@ static bool decode(void *self, const material *in)
     codec *c = self;
     err e = {0};
     arena_reset(&c->a);
-    otlp_decode_opts o = {.simd = c->simd, .layout = LAYOUT_CURRENT}; /* as the peers: known */
+    otlp_decode_opts o = {.simd = c->simd, .layout = LAYOUT_CURRENT}; /* given, as for the peers */
     return otlp_decode(in->p, in->n, &o, &c->a, &c->m, &e) || complain("decode", in, &e);
 }
 
@@ -102,10 +102,10 @@ contestants kiln_contestants(void)
 /* ---- other forms of a payload ---- */
 
 #if defined BENCH_JSON || defined BENCH_CANONICAL
-static bool take(codec *c, uint8_t **out, size_t *n) /* the buffer's bytes go to the caller */
+static bool take(codec *c, uint8_t **out, size_t *n) /* moves the buffer's bytes to the caller */
 {
     *n = c->out.n;
-    *out = malloc(*n); /* not the buffer itself: an encoder may begin in the middle of it */
+    *out = malloc(*n); /* a copy: an encoder's output may begin in the middle of the buffer */
     if (*out) memcpy(*out, c->out.p, *n);
     return *out != NULL;
 }

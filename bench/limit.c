@@ -1,7 +1,7 @@
-/* limit.c - adapts the limit programs of ../shared/perf (limit.c there) where they are present.
+/* limit.c - adapts the limit programs of ../shared/perf (limit.c there), if they are present.
  *
- * They are not part of this repository.  Their walk-branchy guards ours: the base line of the
- * report is the faster of the two, so a slow walker of ours cannot flatter the decoder. */
+ * They are not part of this repository.  Their walk-branchy is a check of walk.c: the base line of
+ * the report is the faster of the two, so a slow walk.c cannot make the decoder look fast. */
 #include "codec.h"
 #include "contest.h"
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct limit {
 static void *open_named(limit *l, const char *name)
 {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx512vbmi2")) return NULL; /* they are built for this alone */
+    if (!__builtin_cpu_supports("avx512vbmi2")) return NULL; /* they are built only for this */
     l->codec = find(name);
     return l->codec ? l : NULL;
 }

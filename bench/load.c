@@ -1,14 +1,18 @@
-/* load.c - sends profiles again and again, each time with an id of its own: as gRPC over HTTP/2, or over HTTP/1.1.
+/* load.c - sends profiles repeatedly, each time with a new id, as gRPC over HTTP/2 or over
+ * HTTP/1.1.
  *
  *   bench/load [--http1 | --steady RATE] PORT REQUESTS CONNECTIONS STREAMS FILE...
  *
- * h2load sends the same bytes every time, which a store rightly takes for a profile that was sent again.  The files are sent in turn;
- * STREAMS requests are under way on each connection (HTTP/1.1: one).  Prints how many were accepted, rejected for now
- * (RESOURCE_EXHAUSTED with RetryInfo, 429 with Retry-After) and failed, and the seconds.
+ * h2load sends the same bytes every time, which a store recognises as duplicates.  The files are
+ * sent in turn; each connection has STREAMS concurrent requests (HTTP/1.1: one).  Prints how many
+ * were accepted, rejected temporarily (RESOURCE_EXHAUSTED with RetryInfo, 429 with Retry-After) and
+ * failed, and the time in seconds.
  *
- * --steady RATE behaves as an SDK that never gives up: it starts RATE requests a second (0: as many as are accepted), moves their times to
- * now, reconnects when the server is gone, and repeats a request with its own id until the server acknowledges it.  Every second
- * it prints a line with the counts so far.  SIGTERM ends it: no new requests, and the exit waits for those under way. */
+ * --steady RATE behaves like an SDK that retries indefinitely: it starts RATE requests per second
+ * (0: as many as are accepted), moves their times to now, reconnects when the server is restarted,
+ * and repeats a request with the same id until the server acknowledges it.  It prints the counts
+ * every second.  On SIGTERM it starts no new requests and exits when the open ones are
+ * acknowledged. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,17 +34,17 @@
 #include <unistd.h>
 
 enum { PREFIX = 5, ID = 16, EVENTS = 64, HEAD = 4096 };
-#define RETRY_S 0.25 /* before a rejected request, or a connection that was lost, is tried again */
-/* bench/serve writes it into the files; the number of the request replaces it. */
+#define RETRY_S 0.25 /* pause before a rejected request or a lost connection is retried */
+/* bench/serve writes this id into the files; the id of each request replaces it. */
 static const char mark[ID] = "kiln-bench-id-00";
-/* The start of the profile in the first file; each further one is a second later. */
+/* Start of the profile in the first file; each further profile starts a second later. */
 #define FIRST_TIME UINT64_C(1789000000000000000)
 #define DURATION UINT64_C(10000000000)
 
 typedef struct message {
-    uint8_t *p; /* with gRPC's prefix */
+    uint8_t *p; /* starts with the prefix of gRPC */
     size_t n, id_at;
-    uint32_t *time_at; /* --steady: places of times */
+    uint32_t *time_at; /* --steady: offsets of the times in p */
     size_t n_times;
     uint64_t last_time;
 } message;
@@ -61,21 +65,21 @@ typedef struct load {
     /* --steady */
     bool steady;
     double rate, began;
-    retry *again; /* a ring of requests that were not acknowledged, by the time they are due */
+    retry *again; /* ring of requests to repeat, ordered by `due` */
     size_t again_at, n_again, cap_again;
 } load;
 
-static volatile sig_atomic_t ending; /* SIGTERM */
+static volatile sig_atomic_t ending; /* set by SIGTERM */
 
 typedef struct request {
-    struct request *next, **link; /* among those under way on its connection */
+    struct request *next, **link; /* list of the open requests of its connection */
     const message *m;
     uint64_t number;
     uint8_t id[ID];
-    uint8_t *moved; /* --steady: the message with times of now; NULL: as it is in the file */
+    uint8_t *moved; /* --steady: the message with current times; NULL: send it as in the file */
     size_t sent;
-    char status;   /* grpc-status: its first digit */
-    bool may_come; /* RetryInfo */
+    char status;   /* first digit of grpc-status */
+    bool may_come; /* the response has RetryInfo */
 } request;
 
 typedef struct peer {
@@ -83,15 +87,15 @@ typedef struct peer {
     int fd;
     uint64_t open;
     request *under_way;
-    double back; /* a lost connection is opened again at that time */
+    double back; /* when a lost connection is opened again */
     nghttp2_session *ng;
-    const uint8_t *out; /* what the kernel did not take */
+    const uint8_t *out; /* bytes that the kernel has not accepted yet */
     size_t n_out;
     /* HTTP/1.1 */
     request at;
     char head[256], answer[HEAD];
-    size_t n_head, n_answer, skip; /* skip: bytes of the answer's body */
-    bool ends;                     /* the server closes the connection behind its answer */
+    size_t n_head, n_answer, skip; /* skip: remaining bytes of the response body */
+    bool ends;                     /* the server closes the connection after this response */
 } peer;
 
 static double now(void)
@@ -101,7 +105,8 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A request that is due for another try, or a new one.  false: none may be sent now. */
+/* Sets *out to a request that is due for a retry, or to a new one.  Returns false when none may be
+ * sent now. */
 static bool next_number(load *l, uint64_t *out)
 {
     if (l->n_again && l->again[l->again_at].due <= now()) {
@@ -128,7 +133,7 @@ static void try_again(load *l, uint64_t number)
     l->again[(l->again_at + l->n_again++) % l->cap_again] = (retry){number, now() + RETRY_S};
 }
 
-/* The message as if it had been recorded until now. */
+/* Returns a copy of the message whose times end now. */
 static uint8_t *move_times(const message *m)
 {
     struct timespec t;
@@ -172,11 +177,11 @@ static void free_request(request *r)
             sizeof(value) - 1, NGHTTP2_NV_FLAG_NONE                                                \
     }
 
-/* The message with the request's own id in it. */
+/* Reads the message, with the id of the request inserted. */
 static ssize_t read_message(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max,
-                            uint32_t *flags, nghttp2_data_source *from, void *who)
+                            uint32_t *flags, nghttp2_data_source *from, void *ctx)
 {
-    (void)ng, (void)id, (void)who;
+    (void)ng, (void)id, (void)ctx;
     request *r = from->ptr;
     const message *m = r->m;
     size_t n = m->n - r->sent < max ? m->n - r->sent : max;
@@ -217,19 +222,19 @@ static void submit(peer *p)
 }
 
 static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t *name,
-                     size_t n_name, const uint8_t *value, size_t n_value, uint8_t flags, void *who)
+                     size_t n_name, const uint8_t *value, size_t n_value, uint8_t flags, void *ctx)
 {
-    (void)flags, (void)who;
+    (void)flags, (void)ctx;
     request *r = nghttp2_session_get_stream_user_data(ng, f->hd.stream_id);
     if (r && n_name == 11 && !memcmp(name, "grpc-status", 11) && n_value) r->status = (char)*value;
     if (r && n_name == 23 && !memcmp(name, "grpc-status-details-bin", 23)) r->may_come = true;
     return 0;
 }
 
-static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
+static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *ctx)
 {
     (void)code;
-    peer *p = who;
+    peer *p = ctx;
     request *r = nghttp2_session_get_stream_user_data(ng, id);
     if (!r) return 0;
     if (r->status == '0')
@@ -283,7 +288,7 @@ static void begin_h1(peer *p)
                          p->at.m->n - PREFIX);
 }
 
-/* Head, message up to the id, the id, the rest: what of these was not sent yet. */
+/* Sends the rest of: header, message up to the id, id, remaining message. */
 static bool transmit_h1(peer *p)
 {
     while (p->open) {
@@ -327,7 +332,7 @@ static void settle_h1(peer *p, const char *head)
     if (!p->ends) begin_h1(p);
 }
 
-/* false: no HTTP. */
+/* Returns false when the response is too long or not HTTP. */
 static bool take_h1(peer *p, const uint8_t *bytes, size_t n)
 {
     if (n > sizeof p->answer - 1 - p->n_answer) return false;
@@ -400,7 +405,7 @@ static void lose(peer *p)
     p->fd = -1, p->back = now() + RETRY_S;
 }
 
-/* The files' times are within a minute behind the first; a profile lasts DURATION. */
+/* Finds the times in a message: they are less than a minute after `first`. */
 static void find_times(message *m, uint64_t first)
 {
     m->last_time = first + DURATION;
@@ -447,7 +452,7 @@ static bool go_on(peer *p)
     return transmit(p);
 }
 
-/* Until every request is acknowledged. */
+/* Runs until every request is acknowledged. */
 static void run_steadily(load *l, peer *peers, size_t n_peers, int ep)
 {
     double next_print = l->began + 1;
@@ -475,7 +480,7 @@ static void on_term(int sig)
 
 /* ---- once ---- */
 
-/* false: nobody answers. */
+/* Returns false when the server does not respond. */
 static bool run(load *l, peer *peers, size_t n_peers, int ep)
 {
     size_t alive = n_peers;
@@ -484,7 +489,7 @@ static bool run(load *l, peer *peers, size_t n_peers, int ep)
     while (alive && l->taken + l->refused + l->failed < l->to_send) {
         struct epoll_event ev[EVENTS];
         int n = epoll_wait(ep, ev, EVENTS, 30000);
-        if (n == 0) return fprintf(stderr, "load: no answer for 30 s\n"), false;
+        if (n == 0) return fprintf(stderr, "load: no response for 30 s\n"), false;
         for (int i = 0; i < n; i++) {
             peer *p = ev[i].data.ptr;
             bool ok = p->fd < 0 || (receive(p) && transmit(p));

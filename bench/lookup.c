@@ -1,5 +1,6 @@
-/* lookup FILE: how long kiln takes to make the index of FILE and to find the frames of each address on
- * standard input (hex, one a line).  Prints one line of JSON; wall clock. */
+/* lookup FILE - measures how long kiln takes to build the index of FILE and to find the frames of
+ * each address on standard input (hex, one per line).  Prints one line of JSON with wall-clock
+ * times. */
 #include "objfile/index.h"
 #include "sys/file.h"
 #include <inttypes.h>
@@ -21,7 +22,7 @@ static int fail(const err *e)
     return 1;
 }
 
-/* One pass over all addresses; returns the frames found. */
+/* Looks up all addresses once; returns the number of frames found. */
 static size_t pass(const index_view *x, const uint64_t *v, size_t n)
 {
     size_t frames = 0;

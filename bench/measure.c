@@ -1,4 +1,4 @@
-/* measure.c - see measure.h.  The interposed allocator counts and hands on to glibc. */
+/* measure.c - see measure.h.  The interposed allocator counts calls and passes them to glibc. */
 #include "measure.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- counting: these definitions win over libc's for every object of the process ---- */
+/* ---- counting: these definitions override libc's for every object of the process ---- */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -68,7 +68,7 @@ static double seconds(clockid_t clock)
 double cpu_seconds(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 double wall_seconds(void) { return seconds(CLOCK_MONOTONIC); }
 
-/* A "VmXXX:  123 kB" line of /proc/self/status, in bytes. */
+/* Returns the value of a "VmXXX:  123 kB" line of /proc/self/status in bytes. */
 static size_t status_bytes(const char *key)
 {
     static char text[8192];
@@ -84,7 +84,8 @@ static void reset_peak(void) /* VmHWM = VmRSS; proc(5), clear_refs */
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (write(fd, "5", 1) != 1) { /* the peak then includes program start, which is smaller */
+    if (write(fd, "5", 1) !=
+        1) { /* on failure the peak includes the start of the program, which needs less */
     }
     close(fd);
 }
@@ -142,7 +143,7 @@ void material_free(material *p)
     *p = (material){0};
 }
 
-/* ---- a process of its own ---- */
+/* ---- a separate process ---- */
 
 static const char fresh_format[] = "%la %zu %zu %" SCNu64 " %" SCNu64;
 

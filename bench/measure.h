@@ -1,27 +1,27 @@
-/* measure.h - clocks, memory and allocation counts: how one run is measured. */
+/* measure.h - clocks, memory and allocation counts of one run. */
 #pragma once
 #include "contest.h"
 
 typedef struct alloc_count {
-    uint64_t mallocs; /* malloc, calloc, realloc, memalign; operator new ends here too */
-    uint64_t maps;    /* mmap and mremap called by name (malloc's own are inside glibc) */
+    uint64_t mallocs; /* malloc, calloc, realloc, memalign; operator new calls malloc */
+    uint64_t maps;    /* mmap and mremap, without those that malloc makes inside glibc */
 } alloc_count;
 
-alloc_count alloc_counted(void); /* since the start of the process; one thread */
+alloc_count alloc_counted(void); /* counts since the start of the process; not thread-safe */
 
-/* Peak memory of what runs between the two calls: bytes resident at most beyond those at the mark. */
+/* Peak memory between the two calls, in bytes resident beyond those at the mark. */
 size_t memory_mark(void);
 size_t memory_peak(size_t mark);
 
-double cpu_seconds(void); /* CPU time of this thread: other programs do not count */
+double cpu_seconds(void); /* CPU time of this thread */
 double wall_seconds(void);
 
-/* One decode in a process of its own: what a short-lived program sees. */
+/* One decode in a separate process, as in a short-lived program. */
 typedef struct fresh {
     bool ok;
     double first_ms;    /* CPU time of open and decode, page faults included */
-    size_t peak;        /* bytes resident at most for the decode, the message apart */
-    size_t peak_all;    /* and with the message */
+    size_t peak;        /* peak of resident bytes for the decode, without the message */
+    size_t peak_all;    /* the same, with the message */
     alloc_count allocs; /* of open and decode */
 } fresh;
 
@@ -29,6 +29,7 @@ typedef struct fresh {
 fresh fresh_run(const contestant *c, const char *path);
 int fresh_child(const contestant *c, const char *path);
 
-/* Reads a file into page-aligned memory with MATERIAL_PADDING zeros behind it; kind by its suffix. */
+/* Reads a file into page-aligned memory, followed by MATERIAL_PADDING zeros; the suffix gives the
+ * kind. */
 bool material_load(const char *path, material *out);
 void material_free(material *p);

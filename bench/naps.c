@@ -1,5 +1,5 @@
-/* naps N - how much longer usleep(1000) takes than it should, and what calls cost that wait for nothing (bench/agent).
- * Prints one JSON line: overruns in ns (median, p99), ns a call. */
+/* naps N - measures how much longer usleep(1000) takes than requested, and the cost of calls that
+ * do not wait (bench/agent).  Prints one JSON line: overruns in ns (median, p99), ns per call. */
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum {
     NAP_NS = 1000000,
     CALLS = 200000,
     ROUNDS = 400
-}; /* 500 calls fit between two switches of the CPU */
+}; /* 500 calls fit between two context switches */
 
 static int64_t now(void)
 {
@@ -37,7 +37,7 @@ static void do_read(void)
     if (read(zero, &c, 1) != 1) exit(2);
 }
 
-/* The quickest of some rounds. */
+/* Returns the time per call in the fastest round. */
 static double ns_of(void (*call)(void))
 {
     int64_t best = INT64_MAX;
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     zero = fileno(f);
     for (long i = 0; i < n; i++) {
         int64_t start = now();
-        for (volatile int k = 0; k < 20000; k++) continue; /* it runs between its naps */
+        for (volatile int k = 0; k < 20000; k++) continue; /* work between two sleeps */
         start = now();
         usleep(NAP_NS / 1000);
         over[i] = now() - start - NAP_NS;

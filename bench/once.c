@@ -1,9 +1,9 @@
 /* once.c - runs one operation on one file once, for growth.sh under callgrind.
  *
- *   once OPERATION FILE          prints the bytes that the operation worked on
+ *     once OPERATION FILE          prints the number of bytes that the operation processed
  *
- * Only what runs inside measured() counts (callgrind --toggle-collect=measured): start-up, reading
- * the file and the decode that an encode needs stay outside. */
+ * Only code inside measured() counts (callgrind --toggle-collect=measured): start-up, reading the
+ * file and the decode that an encode needs are excluded. */
 #include "contest.h"
 #include "walk.h"
 #ifdef BENCH_KILN

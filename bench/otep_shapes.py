@@ -1,13 +1,12 @@
 """otep_shapes - the encodings of the published benchmark (OTEP 0239), with the losses they were measured with.
 
 The figures of the merged OTEP come from five converters that drop sample types, times, period, comments and units,
-take pprof's ids for indexes, and write the first value for every type in `arrays` (../shared/spec/seed-formats.md,
-section 7).  Each function here writes those bytes again from a pprof file, so that a lossless encoding can be read
-beside figures whose making is known.  encode() gives pieces, because a denormalized profile may be a gigabyte."""
+treat pprof's ids as indexes, and write the first value for every type in `arrays`.  Each function here
+writes those bytes again from a pprof file, so that a lossless encoding can be compared with figures whose origin is known.  encode() yields pieces, because a denormalized profile may be a gigabyte."""
 from collections import namedtuple
 
 ID = bytes(range(1, 17))
-STAMP = 1700000000  # the converters took the current second
+STAMP = 1700000000  # the converters used the current time in seconds
 SHAPES = ['pprof', 'denormalized', 'normalized', 'arrays', 'otep239', 'otlp']
 
 Sample = namedtuple('Sample', 'locations values labels')
@@ -58,7 +57,7 @@ def stamp(field, v):
 
 
 def fields(b):
-    """(number, value) of a message; value is an int or bytes."""
+    """Yields (number, value) for each field of a message; value is an int or bytes."""
     i, n = 0, len(b)
     while i < n:
         key, i = take(b, i)
@@ -85,7 +84,7 @@ def take(b, i):
 
 
 def numbers(value):
-    """A packed list, or the one element of an unpacked one."""
+    """Returns the numbers of a packed list, or the one element of an unpacked one."""
     if isinstance(value, int):
         return [value]
     out, v, shift = [], 0, 0
@@ -100,7 +99,7 @@ def numbers(value):
 
 
 def record(b, *lists):
-    """A message as a dict; the fields in `lists` are lists of what occurred."""
+    """Returns a message as a dict; each field in `lists` is a list of its occurrences."""
     out = {f: [] for f in lists}
     for f, v in fields(b):
         if f in out and isinstance(out[f], list):
@@ -146,7 +145,7 @@ def read_pprof(b):
 
 
 def with_timestamps(p):
-    """Each unit of the first value becomes a sample with a timestamp, as in "average + timestamps"."""
+    """Turns each unit of the first value into a sample with a timestamp, as in "average + timestamps"."""
     strings = p.strings + [b'__timestamp__']
     label = (len(strings) - 1, 0, STAMP)
     samples = [Sample(s.locations, [1, 1], s.labels + [label]) for s in p.samples for _ in range(s.values[0])]
@@ -154,7 +153,7 @@ def with_timestamps(p):
 
 
 def write_pprof(p):
-    """The profile as a pprof file; only what read_pprof kept."""
+    """Returns the profile as a pprof file, with only the parts that read_pprof stored."""
     out = [sub(1, num(1, t.get(1, 0)) + num(2, t.get(2, 0))) for t in p.types]
     out += [sub(2, pprof_sample(s)) for s in p.samples]
     out += [sub(3, pprof_mapping(m, lambda i: i)) for m in p.mappings]
@@ -163,7 +162,7 @@ def write_pprof(p):
     return b''.join(out + [sub(6, s) for s in p.strings])
 
 
-# ---- what the shapes share ----
+# ---- shared by the shapes ----
 
 class Strings:
     """Strings in the order of first use."""
@@ -186,7 +185,7 @@ def time_of(p, s):
 
 
 def labels_of(p, s):
-    """Numbers became empty strings in every converter."""
+    """Returns (key, text) of each label; a numeric label has an empty text, as in every converter."""
     return [(k, v) for k, v, _ in s.labels if p.strings[k] != b'__timestamp__']
 
 
@@ -211,7 +210,7 @@ def table_function(f, s):
 
 
 def interned(keys):
-    """(index of each key, the distinct keys), in the order of first use."""
+    """Returns (index of each key, the distinct keys), in the order of first use."""
     at = {}
     return [at.setdefault(k, len(at)) for k in keys], list(at)
 
@@ -351,7 +350,7 @@ def head(field, size):
 
 
 def encode(p, shape):
-    """The message of the benchmark in pieces."""
+    """Yields the message of the benchmark in pieces."""
     if shape == 'otlp':
         yield as_otlp(p)
         return
@@ -367,7 +366,7 @@ def encode(p, shape):
 
 
 def as_otlp(p):
-    """Current OTLP (v1.10) with the same losses: a Profile for each type, without saying which."""
+    """Encodes current OTLP (v1.10) with the same losses: a Profile for each type, without its type."""
     s = Strings(p)
     zero = lambda f: sub(f, b'')
     mappings = b''.join(sub(1, num(1, m.get(2, 0)) + num(2, m.get(3, 0)) + num(3, m.get(4, 0)) + num(4, s(m.get(5, 0))))

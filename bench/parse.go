@@ -1,10 +1,10 @@
-// parse.go - the peer of pprof: google/pprof's profile package, as Debian's Go carries it.
+// parse.go - the peer of pprof: google/pprof's profile package, as packaged with Debian's Go.
 //
-//	parse FILE [N]       profile.Parse, gunzip included; prints "wall_s cpu_s" of that call alone, the median of N
-//	                     after one that is not counted, so that the heap has its size (without N: once, cold)
-//	parse -w IN OUT      writes IN again as that package does, so that the input of a race is not
-//	                     one that kiln itself wrote
-//	parse -z             the size of standard input after Go's gzip, which made the published figures
+//	parse FILE [N]       measures profile.Parse, including decompression; prints "wall_s cpu_s" of that call: the
+//	                     median of N calls after a first one that grows the heap, or without N a single cold call
+//	parse -w IN OUT      reads IN and writes it with that package, so that the input of bench/peers is not written
+//	                     by kiln itself
+//	parse -z             prints the size of standard input after Go's gzip, which the published figures use
 package main
 
 import (

@@ -1,7 +1,7 @@
 /* pbcpp.cc - protobuf C++ with generated code and an arena whose block is reused.
  *
- * Its best case on purpose: the block is large enough that no decode takes another one, and
- * encoding writes the sizes it has just computed into a buffer that already exists. */
+ * This is its best case: the block is large enough for every decode, and encoding writes the
+ * computed sizes into an existing buffer. */
 #include "contest.h"
 #include "profiles.pb.h"
 #include <google/protobuf/arena.h>

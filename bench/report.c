@@ -9,7 +9,7 @@
 static const char *const op_names[OP_COUNT] = {"decode", "encode"};
 static const char *const class_names[CLASS_COUNT] = {"real", "wide", "deep", "json"};
 
-enum { SMALL = 1 << 20 }; /* below this, resident pages say more about malloc than about us */
+enum { SMALL = 1 << 20 }; /* below this size, the pages of malloc dominate resident memory */
 
 /* ---- one payload ---- */
 
@@ -35,7 +35,7 @@ static void print_entry(const result *r, const entry *e, op o)
             printf(" %6.2f %6.2f", (double)e->cold.peak / (double)r->n,
                    (double)e->cold.peak_all / (double)r->n);
     }
-    if (o == OP_ENCODE && !t->same_bytes) printf("  other bytes than the peer");
+    if (o == OP_ENCODE && !t->same_bytes) printf("  bytes differ from the peer's");
     printf("\n");
 }
 
@@ -55,16 +55,16 @@ void report_result(const result *r)
     fflush(stdout);
 }
 
-/* ---- goals: each takes one number from an entry; the worst over the payloads counts ---- */
+/* ---- goals: each uses one number of a result; the worst over the payloads counts ---- */
 
 typedef enum metric { X_WALK, X_PEER, ALLOCS_COLD, ALLOCS_REUSED, MEMORY, GZIP } metric;
 
 typedef struct goal {
     const char *id, *text;
-    unsigned roles; /* bit a role; the worst of them counts */
+    unsigned roles; /* one bit per role; the worst of them counts */
     op op;
     metric metric;
-    unsigned classes; /* bit a payload_class */
+    unsigned classes; /* one bit per payload_class */
     bool at_most;     /* must and aim are upper bounds */
     double must, aim;
 } goal;

@@ -1,4 +1,4 @@
-/* report.h - results of a run: the table for people, the goals, results.json. */
+/* report.h - results of a run: the printed table, the goals, results.json. */
 #pragma once
 #include "measure.h"
 
@@ -17,8 +17,8 @@ typedef struct timing {
     bool ran;
     double best_mbs;       /* fastest batch */
     double x_walk, x_peer; /* median over rounds of the ratio in that round; 0 = no such base */
-    uint64_t allocs;       /* of one run with memory reused */
-    bool same_bytes;       /* encode: equals what the peer wrote */
+    uint64_t allocs;       /* allocations of one run in reused memory */
+    bool same_bytes;       /* encode: equal to the peer's output */
 } timing;
 
 typedef struct entry {
@@ -44,6 +44,6 @@ typedef struct report {
     const char *buildtype;
 } report;
 
-void report_result(const result *r);    /* one payload's table, as soon as it is there */
+void report_result(const result *r);    /* prints the table of one payload */
 unsigned report_goals(const report *r); /* returns the number of goals missed */
 bool report_json(const report *r, const char *path);

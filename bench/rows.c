@@ -1,9 +1,11 @@
-/* rows.c - the samples of profiles as rows in SQLite, one a sample: what bench/serve compares `kiln serve` with.
+/* rows.c - stores the samples of profiles as rows in SQLite, one per sample, for comparison in
+ * bench/serve.
  *
- *   bench/rows DB REQUESTS GROUP FILE...
+ *     bench/rows DB REQUESTS GROUP FILE...
  *
- * The files are decoded beforehand and put in turn until REQUESTS were put, GROUP of them in a transaction that is synced (WAL,
- * synchronous=FULL).  A row gets the number of its stack for nothing; stacks of a file are put as rows once.  Says the CPU seconds. */
+ * The files are decoded in advance and inserted in turn, REQUESTS times in all, GROUP of them in
+ * one synced transaction (WAL, synchronous=FULL).  The ids of stacks are known in advance, at no
+ * cost; the stacks of a file are inserted once.  Prints the CPU seconds. */
 #include "measure.h"
 #include "wire/otlp.h"
 
@@ -13,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGAIN_NS INT64_C(10000000000) /* between a profile and the next of its service */
+#define AGAIN_NS INT64_C(10000000000) /* time between two profiles of a service */
 
 typedef struct request {
     material file;
     arena a;
     model m;
-    int64_t first_stack; /* number of its stack 0; -1: not put yet */
+    int64_t first_stack; /* id of its stack 0; -1: not inserted yet */
 } request;
 
 typedef struct rows {

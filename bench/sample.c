@@ -1,20 +1,21 @@
-/* sample - one sample by the agent's handler, against an empty handler that is called the same way.
+/* sample - cost of one sample in the agent's handler, compared with an empty handler that is called
+ * the same way.
  *
  *     sample_keep [--rounds N] [--depth N] [--json FILE]     a program with frame pointers
  *     sample_omit ...                                        the same program without them
  *
- * The capture is opened as the agent opens it, but nothing rings by itself; the thread sends signals to itself
- * that look like those of a timer (sample to the ring) and of a round of the wall clock (sample to a slot).
+ * Opens the capture like the agent, but without timers.  The thread sends itself signals like those
+ * of a timer (sample to the ring) and of a wall-clock round (sample to a slot).
  *
- *     one by one   nothing but signals: all caches are warm
- *     at work      a signal every 20 us of work on memory: what it makes the work slower, by slope
- *     by timers    the same work while 32 CPU timers of the thread ring with the kernel's tick: what the stretches
- *                  of work with a tick in them take longer than the others, for each signal.  A sample as the agent's
- *                  one timer brings it, but often enough to be seen
+ *     one by one   signals only: all caches are warm
+ *     at work      a signal every 20 us of work on memory: the slowdown of the work, by slope
+ *     by timers    the same work while 32 CPU timers of the thread expire with the kernel's tick:
+ *                  the additional time of stretches with a tick, per signal.  Samples as from the
+ *                  agent's timer, but enough of them to measure
  *
- * A round runs everybody once, in turning order; a ratio is the median over rounds of the ratio within a round
- * (where there is work: to the median of the empty handler), with quartiles.  All by CPU time of the thread.
- * Exit code 4: a goal was missed. */
+ * A round runs each contestant once, in rotating order; a ratio is the median over rounds of the
+ * ratio within a round (with work: to the median of the empty handler), with quartiles.  All times
+ * are CPU time of the thread. Exit code 4: a goal was missed. */
 #include "agent/internal.h"
 #include "agent/signal/handler.h"
 
@@ -36,7 +37,7 @@ enum {
     STRETCHES = 2000
 };
 
-typedef enum whose { NOBODY, EMPTY, RING, SLOT, CONTESTANTS } whose;
+typedef enum whose { WORK_ONLY, EMPTY, RING, SLOT, CONTESTANTS } whose;
 typedef enum where { ONE_BY_ONE, AT_WORK, BY_TIMERS, PLACES } where;
 
 static const char *const names[CONTESTANTS] = {"no signal", "empty", "to the ring", "to a slot"};
@@ -46,7 +47,7 @@ static const double goal = 1.25; /* with frame pointers, at GOAL_DEPTH */
 enum { DEPTHS = sizeof depths / sizeof *depths, GOAL_DEPTH = 30 };
 
 static double took[DEPTHS][PLACES][CONTESTANTS][ROUNDS_MAX];  /* ns */
-static double count[DEPTHS][PLACES][CONTESTANTS][ROUNDS_MAX]; /* of signals */
+static double count[DEPTHS][PLACES][CONTESTANTS][ROUNDS_MAX]; /* number of signals */
 static long tick_ns;
 static uint64_t words[WORDS], sum;
 static pid_t pid, tid;
@@ -56,7 +57,7 @@ static uint16_t frames[DEPTHS];
 static timer_t timers[CONTESTANTS][TIMERS];
 static unsigned long n_empty;
 
-/* ---- signals to oneself ---- */
+/* ---- signals that the thread sends to itself ---- */
 
 static void on_empty(int sig, siginfo_t *si, void *context)
 {
@@ -72,7 +73,7 @@ static void queue(int sig, int code, uint64_t value)
     syscall(SYS_rt_tgsigqueueinfo, pid, tid, sig, &si);
 }
 
-/* As the sampler arms it. */
+/* Arms a slot as the sampler does. */
 static uint64_t armed(uint32_t number)
 {
     slot *s = handler_slot(&handler, number);
@@ -103,20 +104,20 @@ static bool make_timers(whose w, int sig)
     return true;
 }
 
-/* 0: they are quiet. */
+/* Arms the timers; 0 stops them. */
 static void set_timers(whose w, long period_ns)
 {
     struct itimerspec t = {{0, period_ns}, {0, period_ns}};
     for (unsigned i = 0; i < TIMERS; i++) timer_settime(timers[w][i], 0, &t, NULL);
 }
 
-/* Signals that the handlers have seen. */
+/* Returns the number of signals that the handlers received. */
 static unsigned long seen(void)
 {
     return n_empty + (unsigned long)atomic_load(&handler.ring.ends->tail);
 }
 
-/* ---- measuring ---- */
+/* ---- measurement ---- */
 
 typedef struct spread {
     double lo, mid, hi;
@@ -141,7 +142,7 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* About 20 us: chained multiplications, and words all over 256 KiB. */
+/* Works for about 20 us: dependent multiplications, and accesses to words across 256 KiB. */
 static void work(void)
 {
     uint64_t x = sum;
@@ -149,7 +150,7 @@ static void work(void)
     sum = x;
 }
 
-/* The stack must be the deep one: what calls these, and these, stays out of the way. */
+/* These functions are not inlined, so that they run on top of the deep stack. */
 static NOINLINE void measure(unsigned d, where p, whose w, unsigned round)
 {
     double start = now_ns();
@@ -197,7 +198,7 @@ static NOINLINE void rounds_here(unsigned d, unsigned rounds)
                 measure(d, p, w, r);
             else if (w == EMPTY || w == RING)
                 measure_timers(d, w, r);
-            batch_close(capture_take(false)); /* the ring is empty again */
+            batch_close(capture_take(false)); /* empties the ring */
         }
 }
 
@@ -210,10 +211,10 @@ static NOINLINE int deeper(unsigned more, unsigned d, unsigned rounds)
 
 /* ---- report ---- */
 
-/* What a signal costs in one round: of the work alone nothing is left. */
+/* Returns the cost of a signal in one round, without the time of the work itself. */
 static double each(unsigned d, where p, whose w, unsigned r)
 {
-    double rest = p == AT_WORK ? took[d][p][NOBODY][r] : 0;
+    double rest = p == AT_WORK ? took[d][p][WORK_ONLY][r] : 0;
     return (took[d][p][w][r] - rest) / (count[d][p][w][r] > 0 ? count[d][p][w][r] : 1);
 }
 
@@ -263,21 +264,21 @@ static bool report(unsigned rounds, FILE *json)
     return all;
 }
 
-/* ---- */
+/* ---- main program ---- */
 
 static bool begin(void)
 {
     err e = {0};
     struct sigaction a = {.sa_sigaction = on_empty,
                           .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    /* rounds and timers that never come */
+    /* intervals so long that rounds and timers never occur */
     capture_opts o = {
         .size = sizeof o, .cpu_hz = 1, .source = CPU_TIMER, .wall_ns = UINT64_C(3600000000000)};
     if (!capture_open(&o, &e)) {
         fprintf(stderr, "sample: %s\n", e.msg);
         return false;
     }
-    while (!atomic_load(&the_capture.ready)) usleep(1000); /* tables are being made */
+    while (!atomic_load(&the_capture.ready)) usleep(1000); /* tables are being built */
     pid = getpid();
     tid = gettid();
     position = thread_position(thread_self());
@@ -290,8 +291,7 @@ static bool begin(void)
     if (sigaction(empty_signal, &a, NULL) != 0 || !make_timers(EMPTY, empty_signal) ||
         !make_timers(RING, the_capture.round))
         return false;
-    for (unsigned i = 0; i < 2 * handler.ring.n;
-         i++) { /* its pages are touched for the first time here */
+    for (unsigned i = 0; i < 2 * handler.ring.n; i++) { /* touches the pages of the ring once */
         send(RING);
         if (i % SIGNALS == 0) batch_close(capture_take(false));
     }
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
         if (!depth || depth == depths[d]) deeper(depths[d], d, rounds);
     capture_counts n = capture_count();
     if (n.ring_full || n.strangers) {
-        fprintf(stderr, "sample: %llu lost, %llu not known: this measured something else\n",
+        fprintf(stderr, "sample: %llu lost, %llu not recognized: the result is not valid\n",
                 (unsigned long long)n.ring_full, (unsigned long long)n.strangers);
         return 3;
     }

@@ -1,17 +1,19 @@
-/* series.c - what a series costs each query: CPU a series, growth from a quarter of the series to all of them, and the ratio to
- * one series with the same samples.
+/* series.c - the cost of a series in each query: CPU per series, growth from a quarter of the
+ * series to all of them, and the ratio to one series with the same samples.
  *
- *   bench/series [--series N] [--rounds N] [--only TARGET] [--dir DIR] [--json FILE]
+ *     bench/series [--series N] [--rounds N] [--only TARGET] [--dir DIR] [--json FILE]
  *
- * The data: N instances of 50 services (a resource each) send one profile of 8 samples, 250 of them a request; stacks are 16 frames
- * deep, of 2 000.  Queries run as the server runs them, in this thread, on the compacted stores.  A round asks each of the three
- * stores once, so that what else the machine does hits all of them; the fastest of the rounds (7) counts.  A query is linear when
- * four times as many series cost at most 4.4 times as much.  Exit code 4: /top or /tree costs more than 10 us a series, or grows
- * faster. */
+ * The data: N instances of 50 services (one resource each) send one profile of 8 samples, 250 of
+ * them per request; stacks have 16 frames, from 2 000 stacks.  Queries run as in the server, in
+ * this thread, on the compacted stores.  A round queries each of the three stores once, so that
+ * other load affects all of them; the fastest of the rounds (7) counts.  A query is linear when
+ * four times as many series cost at most 4.4 times as much.  Exit status 4: /top or /tree costs
+ * more than 10 us per series, or grows faster. */
 #include "base/hash.h"
 #include "measure.h"
 #include "model/builder.h"
-#include "server/ask.h"
+#include "server/query.h"
+#include "store/embedded_options.h"
 #include "wire/otlp.h"
 
 #include <ftw.h>
@@ -22,7 +24,7 @@
 #include <unistd.h>
 
 enum { SAMPLES = 8, STACKS = 2000, DEPTH = 16, A_REQUEST = 250 };
-#define MOST_US 10.0 /* a series, and growth: of /top and /tree */
+#define MOST_US 10.0 /* per series, for /top and /tree */
 #define MOST_GROWTH 4.4
 #define BEGIN (UINT64_C(1789000000) / 86400 * 86400 * NS_PER_S)
 
@@ -99,12 +101,12 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
-/* Fills a store; *compacted: CPU seconds of its compaction. */
+/* Fills a store.  Sets *compacted to the CPU seconds of its compaction. */
 static store *fill(const char *dir, uint64_t n, bool one, double *compacted, err *e)
 {
     nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    store *s = store_open(
-        dir, &(store_opts){.no_sync = true, .no_threads = true, .max_age = UINT64_MAX}, e);
+    store *s = embedded_open(
+        dir, &(embedded_opts){.no_sync = true, .no_threads = true, .store.max_age = UINT64_MAX}, e);
     bool ok = s != NULL;
     for (uint64_t i = 0; ok && i < n; i += A_REQUEST)
         ok = put_request(s, i, n - i < A_REQUEST ? n - i : A_REQUEST, one, e);
@@ -142,14 +144,16 @@ static bool run(store *s, const char *target, double *cpu, bool tell, err *e)
     arena a = {.budget = (size_t)4 << 30};
     snprintf(text, sizeof text, "%s%cstart=%s&max_time=1h", target, strchr(target, '?') ? '&' : '?',
              "2026-09-01T00:00:00Z");
-    ask k = {
-        .store = s, .a = &a, .now = BEGIN + 86400 * NS_PER_S, .accepted = &answer_encodings[1]};
+    query k = {.store = store_own_reader(s),
+               .a = &a,
+               .now = BEGIN + 86400 * NS_PER_S,
+               .accepted = &response_encodings[1]};
     double began = cpu_seconds();
     bool ok = params_parse(str_of(text), &a, &k.p, e);
-    k.route = ok ? ask_route_of((str){k.p.path.p + 1, k.p.path.n - 1}, &k.rest) : NULL;
-    ok = k.route && ask_prepare(&k, e) && ask_answer(&k, e);
+    k.route = ok ? api_route_of((str){k.p.path.p + 1, k.p.path.n - 1}, &k.rest) : NULL;
+    ok = k.route && query_prepare(&k, e) && query_run(&k, e);
     *cpu = cpu_seconds() - began;
-    if (tell && ok && k.looked.partial) fprintf(stderr, "series: %s: %s\n", target, k.looked.why);
+    if (tell && ok && k.scanned.partial) fprintf(stderr, "series: %s: %s\n", target, k.scanned.why);
     buf_free(&k.body);
     arena_free(&a);
     return ok;
@@ -236,7 +240,7 @@ static bool is_wanted(const bench *b, size_t i)
 static bool report(FILE *json, const bench *b)
 {
     bool good = true, first = true;
-    printf("%-34s %12s %14s %10s %14s\n", "query", "ms", "us a series", "growth", "of one series");
+    printf("%-34s %12s %14s %10s %14s\n", "query", "ms", "us per series", "growth", "x one series");
     if (json) fprintf(json, "{\"series\": %" PRIu64 ", \"queries\": [", b->n);
     for (size_t i = 0; i < N_RESULTS; i++) {
         if (!is_wanted(b, i)) continue;

@@ -1,9 +1,9 @@
-/* bench/span.c - what it costs to say which span a thread works on: enter and exit against an empty call.
+/* bench/span.c - cost of publishing the current span: enter and exit, compared with an empty call.
  *
  *     bench_span [--json FILE]
  *
- * Rounds are interleaved; a line is the best and the median of the rounds, in ns for one repetition, and the
- * difference to the empty call within a round (the median of that). */
+ * Rounds are interleaved.  A line shows the best and the median of the rounds, in ns per
+ * repetition, and the median difference to the empty call within a round. */
 #include "kiln/span.h"
 
 #include <stdio.h>

@@ -1,22 +1,25 @@
-/* store.c - what the store costs: bytes a sample, put, compaction, three flame graph questions; beside the same data as rows
- * in SQLite, in the same run.
+/* store.c - the cost of the store: bytes per sample, put, compaction and three flame graph queries,
+ * compared with the same data as rows in SQLite in the same run.
  *
  *   bench/store [--samples N] [--hours H] [--dir DIR] [--json FILE] [--no-rows] [--keep]
  *
- * The data: 50 services send a profile every five minutes; observations are a Poisson process in ns, each with a stack that a
- * Zipf law (s = 1) takes from 100 000 (every service has its own order of them), one of 16 threads (thread.id, thread.name) and,
- * one in a hundred, a link with random ids.  Stacks are 16 to 39 frames of 2 760 places.  Values are one period, as of a CPU
- * profile.  20 million samples over 24 hours; --samples 100000000 is the larger one.
+ * The data: 50 services send a profile every five minutes. Observations are a Poisson process in
+ * ns, each with a stack that a Zipf law (s = 1) chooses from 100 000 (every service has its own
+ * order) and one of 16 threads (thread.id, thread.name); one in a hundred has a link with random
+ * ids. Stacks are 16 to 39 frames of 2 760 locations. Every value is one period, as in a CPU
+ * profile. There are 20 million samples over 24 hours; --samples 100000000 is the larger run.
  *
- * Rows are one INSERT a sample with an index on service and time, and sync as often: 16 requests a transaction, WAL, FULL.  They are
- * given the numbers of their stacks; what it costs to find these in the same requests, the way the store does it, is measured
- * beside and added in a second figure.  Questions are asked several times on both sides, and the fastest counts: the machine may be
- * doing something else. */
+ * For rows, there is one INSERT per sample, an index on service and time, and as many syncs as in
+ * the store: 16 requests per transaction, WAL, FULL. The ids of their stacks are given; the cost of
+ * finding these ids in the same requests, as the store does, is measured separately and added in a
+ * second figure. Queries run several times on both sides, and the fastest counts, because the
+ * machine may be busy. */
 #include "base/hash.h"
 #include "measure.h"
 #include "model/builder.h"
 #include "store/known.h"
-#include "store/store.h"
+#include "store/embedded_options.h"
+#include "store/maintenance.h"
 #include "wire/otlp.h"
 
 #include <dirent.h>
@@ -38,8 +41,8 @@ enum { SERVICES = 50, STACKS = 100000, PLACES = 2760, THREADS = 16, GROUP = 16, 
 
 typedef struct data {
     uint64_t n_samples, hours;
-    double mean_ns;     /* between observations of a service */
-    double *cumulative; /* of the Zipf law */
+    double mean_ns;     /* mean time between observations of a service */
+    double *cumulative; /* cumulative distribution of the Zipf law */
     uint64_t s;
     uint64_t next[SERVICES]; /* time of the next observation */
 } data;
@@ -71,7 +74,8 @@ static void data_init(data *d, uint64_t n, uint64_t hours)
     for (size_t i = 0; i < SERVICES; i++) d->next[i] = BEGIN;
 }
 
-/* What the data cannot be less than: bits of an exponential distance, of the Zipf law, of a thread and of links. */
+/* Returns the lower bound of bytes per sample: the entropy of an exponential interval, of the Zipf
+ * law, of a thread and of links. */
 static double entropy_bytes(const data *d)
 {
     double stack = 0, total = d->cumulative[STACKS - 1];
@@ -91,7 +95,7 @@ typedef struct row {
     link_ids link;
 } row;
 
-/* The observations of a service in [.., end); returns how many. */
+/* Generates the observations of a service before `end`; returns their number. */
 static size_t rows_of(data *d, size_t service, uint64_t end, row *v, size_t max)
 {
     size_t n = 0;
@@ -108,8 +112,9 @@ static size_t rows_of(data *d, size_t service, uint64_t end, row *v, size_t max)
     return n;
 }
 
-/* Frames of a stack, leaf first: eleven levels of a tree with three branches each, at most 200 places a level, and below them
- * 5 to 28 frames of one of 20 libraries: a request has about a thousand places, as real ones have. */
+/* Generates the frames of a stack, leaf first: eleven levels of a tree with three branches each, at
+ * most 200 locations per level, and below them 5 to 28 frames of one of 20 libraries. A request has
+ * about a thousand locations, as real ones do. */
 static size_t places_of(uint32_t stack, uint32_t *out)
 {
     size_t depth = 11 + 5 + hash_mix(7, stack) % 24, library = hash_mix(9, stack) % 20;
@@ -238,21 +243,21 @@ typedef struct clock_world {
     uint64_t wall;
 } clock_world;
 
-static uint64_t given_wall(void *who) { return ((clock_world *)who)->wall; }
-static uint64_t real_now(void *who)
+static uint64_t given_wall(void *ctx) { return ((clock_world *)ctx)->wall; }
+static uint64_t real_now(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     return (uint64_t)(wall_seconds() * 1e9);
 }
 
-typedef struct question {
+typedef struct query {
     const char *name;
     int service; /* 7, or -1: all */
     uint64_t hours;
     double kiln_ms, rows_ms;
-    uint64_t n_stacks, n_rows; /* in the answers */
+    uint64_t n_stacks, n_rows; /* in the results */
     int64_t sum, rows_sum;
-} question;
+} query;
 
 typedef struct results {
     uint64_t samples, requests, otlp_bytes, store_bytes, rows_bytes;
@@ -260,7 +265,8 @@ typedef struct results {
     size_t peak;
 } results;
 
-/* Compaction of a backlog: CPU time a sample, of all threads, and samples a second by the clock. */
+/* Compaction of a backlog: CPU time per sample, of all threads, and samples per second of wall
+ * time. */
 typedef struct behind {
     unsigned threads;
     double ns, rate;
@@ -275,27 +281,27 @@ static void fail(const char *what, const err *e)
 
 /* ---- kiln ---- */
 
-static void say(void *who, store_said what, const char *text)
+static void on_log(void *ctx, store_event what, const char *text)
 {
-    (void)who;
+    (void)ctx;
     if (what) fprintf(stderr, "%s\n", text);
 }
 
 static store *open_store(const char *dir, clock_world *w, unsigned threads)
 {
     err e = {0};
-    store *s = store_open(dir,
-                          &(store_opts){.no_threads = true,
-                                        .threads = threads,
-                                        .world = &w->w,
-                                        .say = say,
-                                        .max_bytes = UINT64_MAX},
-                          &e);
+    store *s = embedded_open(dir,
+                             &(embedded_opts){.no_threads = true,
+                                              .threads = threads,
+                                              .store.world = &w->w,
+                                              .store.log = on_log,
+                                              .store.max_bytes = UINT64_MAX},
+                             &e);
     if (!s) fail("open", &e);
     return s;
 }
 
-/* compact: as it goes, and the rest at the end. */
+/* compact: the store compacts during the puts, and the rest at the end. */
 static void fill(store *s, data *d, clock_world *w, results *r, bool compact)
 {
     maker *k = calloc(1, sizeof *k);
@@ -323,7 +329,7 @@ static void fill(store *s, data *d, clock_world *w, results *r, bool compact)
             r->put_s += u - t;
             more = compact;
             while (more)
-                if (!store_work(s, &more, &e)) fail("compaction", &e);
+                if (!embedded_work(s, &more, &e)) fail("compaction", &e);
             r->compact_s += cpu_seconds() - u;
             r->samples += n;
             r->requests++;
@@ -338,7 +344,7 @@ static void fill(store *s, data *d, clock_world *w, results *r, bool compact)
     free(k);
 }
 
-/* What compaction does when it is behind: the same requests, all of them in the journal when it begins. */
+/* Measures compaction with a backlog: all requests are in the journal when it begins. */
 static behind catch_up(const char *dir, uint64_t samples, uint64_t hours, unsigned threads)
 {
     char path[4096];
@@ -346,7 +352,7 @@ static behind catch_up(const char *dir, uint64_t samples, uint64_t hours, unsign
     data d;
     results r = {0};
     clock_world w = {.w = *world_system(), .wall = BEGIN};
-    w.w.who = &w;
+    w.w.ctx = &w;
     w.w.wall = given_wall;
     w.w.now = real_now;
     snprintf(path, sizeof path, "%s-behind", dir);
@@ -365,7 +371,7 @@ static behind catch_up(const char *dir, uint64_t samples, uint64_t hours, unsign
     return b;
 }
 
-static void ask(store *s, question *q, size_t rounds)
+static void ask(store *s, query *q, size_t rounds)
 {
     arena a = {0};
     q->kiln_ms = INFINITY;
@@ -374,7 +380,7 @@ static void ask(store *s, question *q, size_t rounds)
         char text[64];
         store_selector x;
         model m;
-        store_answer answer;
+        store_read_result result;
         double t = cpu_seconds();
         snprintf(text, sizeof text, q->service < 0 ? "cpu" : "cpu{service.name=\"service-%02d\"}",
                  q->service);
@@ -382,10 +388,11 @@ static void ask(store *s, question *q, size_t rounds)
         x.start = BEGIN;
         if (q->hours == 1) x.start += 3600 * NS_PER_S / 2 + 17 * NS_PER_S;
         x.end = x.start + q->hours * 3600 * NS_PER_S;
-        if (!store_read_sums(s, &x, NULL, &a, &m, &answer, &e)) fail("question", &e);
+        if (!store_read_sums(store_own_reader(s), &x, NULL, &a, &m, &result, &e))
+            fail("question", &e);
         q->kiln_ms = fmin(q->kiln_ms, (cpu_seconds() - t) * 1e3);
         q->n_stacks = m.values.n;
-        q->n_rows = answer.n_samples;
+        q->n_rows = result.n_samples;
         q->sum = 0;
         for (size_t k = 0; k < m.values.n; k++) q->sum += m.values.v[k];
         arena_reset(&a);
@@ -414,12 +421,12 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *text)
     return s;
 }
 
-/* Numbers of the stacks of a request, as rows would need them. */
+/* State of the search for the ids of stacks, which rows would need. */
 typedef struct numbering {
     arena a, item;
     builder b;
     known k;
-    uint64_t sum; /* so that nothing is left out */
+    uint64_t sum; /* keeps the work from being optimized away */
 } numbering;
 
 static void number(numbering *n, const model *m, results *r)
@@ -503,7 +510,7 @@ static void fill_rows(sqlite3 *db, data *d, results *r)
     free(m);
 }
 
-static void ask_rows(sqlite3 *db, question *q, size_t rounds)
+static void ask_rows(sqlite3 *db, query *q, size_t rounds)
 {
     char text[512];
     uint64_t start = BEGIN;
@@ -532,9 +539,9 @@ static void ask_rows(sqlite3 *db, question *q, size_t rounds)
 static void print_behind(const behind *b, FILE *json)
 {
     for (size_t i = 0; i < 2; i++) {
-        printf(
-            "  behind, %2u threads %8.0f ns CPU a sample, %.0f k samples a second by the clock\n",
-            b[i].threads, b[i].ns, b[i].rate / 1e3);
+        printf("  behind, %2u threads %8.0f ns CPU per sample, %.0f k samples per second of wall "
+               "time\n",
+               b[i].threads, b[i].ns, b[i].rate / 1e3);
         if (json)
             fprintf(json,
                     "%s{\"threads\": %u, \"compact_ns_per_sample\": %.1f, \"samples_per_s\": "
@@ -543,20 +550,21 @@ static void print_behind(const behind *b, FILE *json)
     }
 }
 
-static void print(const results *r, const behind *b, const question *q, size_t n, bool rows,
+static void print(const results *r, const behind *b, const query *q, size_t n, bool rows,
                   FILE *json)
 {
     double per = (double)r->store_bytes / (double)r->samples,
            rate = (double)r->samples / (r->put_s + r->compact_s);
     printf("store: %" PRIu64 " samples in %" PRIu64 " requests of %.1f KB\n", r->samples,
            r->requests, (double)r->otlp_bytes / 1e3 / (double)r->requests);
-    printf("  bytes a sample     %8.2f   (at most 8; the data's own %.2f%s", per, r->entropy,
+    printf("  bytes per sample   %8.2f   (at most 8; entropy of the data %.2f%s", per, r->entropy,
            rows ? "" : ")\n");
     if (rows) printf("; rows %.1f)\n", (double)r->rows_bytes / (double)r->samples);
-    printf("  acknowledge        %8.2f us CPU a request, %.0f ns a sample\n",
+    printf("  acknowledge        %8.2f us CPU per request, %.0f ns per sample\n",
            r->put_s / (double)r->requests * 1e6, r->put_s / (double)r->samples * 1e9);
-    printf("  compact            %8.0f ns CPU a sample\n", r->compact_s / (double)r->samples * 1e9);
-    printf("  samples a second   %8.0f k", rate / 1e3);
+    printf("  compact            %8.0f ns CPU per sample\n",
+           r->compact_s / (double)r->samples * 1e9);
+    printf("  samples per second %8.0f k", rate / 1e3);
     if (rows)
         printf("   rows %.0f k: %.1fx (at least 5x); rows from the same requests %.0f k: %.1fx",
                (double)r->samples / r->rows_s / 1e3, rate * r->rows_s / (double)r->samples,
@@ -618,12 +626,12 @@ int main(int argc, char **argv)
                                    "FILE] [--no-rows] [--keep]\n"),
                    2;
     }
-    question q[] = {{.name = "service, 1 h", .service = 7, .hours = 1},
-                    {.name = "service, all", .service = 7, .hours = hours},
-                    {.name = "everything", .service = -1, .hours = hours}};
+    query q[] = {{.name = "service, 1 h", .service = 7, .hours = 1},
+                 {.name = "service, all", .service = 7, .hours = hours},
+                 {.name = "everything", .service = -1, .hours = hours}};
     results r = {0};
     clock_world w = {.w = *world_system(), .wall = BEGIN};
-    w.w.who = &w;
+    w.w.ctx = &w;
     w.w.wall = given_wall;
     w.w.now = real_now;
     data d;
@@ -655,7 +663,7 @@ int main(int argc, char **argv)
         unlink(path);
         free(d.cumulative);
     }
-    /* As many samples a request, a tenth of the time, and at least two threads. */
+    /* As many samples per request, a tenth of the time, and at least two threads. */
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t part = hours >= 10 ? 10 : 1;
     behind b[2];

@@ -1,10 +1,10 @@
-/* timed.c - runs one command and says what it cost: for bench/peers.
+/* timed.c - runs one command and prints its cost, for bench/peers.
  *
- *   timed [-k] COMMAND [ARG]...     prints "wall_s cpu_s peak_kb status" on standard output
+ *     timed [-k] COMMAND [ARG]...     prints "wall_s cpu_s peak_kb status" on standard output
  *
- * The command's output goes to /dev/null; -k keeps its standard output, before that line.  A program
- * of its own because the peak memory that wait4 reports never reads below the parent's at the fork:
- * under python everything seems to take 14 MB. */
+ * The command's output goes to /dev/null; with -k its standard output comes before that line. This
+ * is a separate program because the peak memory that wait4 reports is at least that of the parent
+ * at the fork: started from Python, every command seems to take 14 MB. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* tokens.c - the base line of a long JSON file: yajl reads every token of it, in pieces, and keeps
- * nothing.
+/* tokens.c - the base line for a long JSON file: yajl reads every token of it, in pieces, and
+ * stores nothing.
  *
- *   tokens FILE                     prints the number of tokens
+ *     tokens FILE                     prints the number of tokens
  *
- * Numbers stay text, strings are not copied; UTF-8 is validated, as in our reader. */
+ * Numbers stay text, strings are not copied; UTF-8 is validated, as in Kiln's reader. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

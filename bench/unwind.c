@@ -1,11 +1,13 @@
-/* unwind - one stack: our tables against libunwind's unw_backtrace and libgcc's _Unwind_Backtrace.
+/* unwind - cost of unwinding one stack: Kiln's unwinder compared with libunwind's unw_backtrace and
+ * libgcc's _Unwind_Backtrace.
  *
  *     unwind_omit [--rounds N] [--depth N] [--json FILE]     a program without frame pointers
  *     unwind_keep ...                                        the same program with them
  *
- * Every round runs every contestant once, for BATCH_MS of thread CPU time; a ratio is the median over
- * rounds of the ratio within a round, with its quartiles.  "cold" is our first stack after the cache of
- * rules was dropped: every rule is found in .eh_frame, or in compiled tables.  In a handler: sample.c.  Exit code 4: a goal was missed. */
+ * Every round runs every contestant once, for BATCH_MS of thread CPU time; a ratio is the median
+ * over rounds of the ratio within a round, with its quartiles. "cold" is Kiln's first stack after
+ * the cache of rules was emptied: every rule is found in .eh_frame, or in compiled tables. sample.c
+ * measures the unwinder in a signal handler.  Exit status 4: a goal was missed. */
 #include "unwind/registry.h"
 
 #define UNW_LOCAL_ONLY
@@ -24,7 +26,7 @@ enum { FRAMES = 512, BATCH_MS = 10, ROUNDS_MAX = 101, DEPTH = 30, ROUNDS = 25 };
 typedef struct contestant {
     const char *name;
     void (*run)(void);
-    unsigned batch; /* stacks between two looks at the clock */
+    unsigned batch; /* stacks between two reads of the clock */
     double ns[ROUNDS_MAX];
     size_t frames;
 } contestant;
@@ -44,7 +46,7 @@ static size_t got;
 static void kiln(void)
 {
     unwind_regs r = unwind_regs_here();
-    unwind_door *d = registry_door(registry);
+    unwind_gate *d = registry_gate(registry);
     got = unwind(snapshot_enter(d), &r, &stack, pcs, FRAMES).n;
     snapshot_leave(d);
 }
@@ -52,21 +54,21 @@ static void kiln(void)
 static void kiln_unknown_stack(void)
 {
     unwind_regs r = unwind_regs_here();
-    unwind_door *d = registry_door(registry);
+    unwind_gate *d = registry_gate(registry);
     got = unwind(snapshot_enter(d), &r, NULL, pcs, FRAMES).n;
     snapshot_leave(d);
 }
 
 static void kiln_cold(void)
 {
-    unwind_snapshot *s = atomic_load(&registry_door(registry)->current);
+    unwind_snapshot *s = atomic_load(&registry_gate(registry)->current);
     memset(s->cache, 0, sizeof s->cache);
     kiln();
 }
 
 static void kiln_cold_tables(void)
 {
-    unwind_door *d = registry_door(compiled);
+    unwind_gate *d = registry_gate(compiled);
     unwind_snapshot *s = snapshot_enter(d);
     memset(s->cache, 0, sizeof s->cache);
     unwind_regs r = unwind_regs_here();
@@ -76,7 +78,7 @@ static void kiln_cold_tables(void)
 
 static void drop_cache(void)
 {
-    unwind_snapshot *s = atomic_load(&registry_door(registry)->current);
+    unwind_snapshot *s = atomic_load(&registry_gate(registry)->current);
     memset(s->cache, 0, sizeof s->cache);
 }
 
@@ -146,7 +148,7 @@ static void rounds_here(unsigned rounds)
         for (size_t i = 0; i < ARRAY_LEN(all); i++) measure(&all[(i + r) % ARRAY_LEN(all)], r);
 }
 
-/* Functions that call each other in a ring, so that every frame has a rule of its own to be found. */
+/* Functions that call each other in a ring, so that every frame has its own rule. */
 static int (*const ring[32])(unsigned, unsigned, unsigned);
 
 static NOINLINE int deeper(unsigned at, unsigned depth, unsigned rounds)
@@ -178,7 +180,7 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Median and quartiles over rounds. */
+/* Lower quartile, median and upper quartile over rounds. */
 typedef struct spread {
     double lo, mid, hi;
 } spread;

@@ -1,8 +1,8 @@
 /* walk.c - the practical limit of portable C: one pass, branchy varints, no storage.
  *
  * Branches win here because lengths repeat and predict well; the branchless form has a serial
- * chain through every length and is 2-3 times slower (spec/performance.md, section 1).
- * Bounds: a length is compared with what its message has left; a varint may read up to 10 bytes
+ * chain through every length and is 2 to 3 times slower.
+ * Bounds: a length is compared with the rest of its message; a varint may read up to 10 bytes
  * past the end (the caller pads) and is then caught by `p == end`. */
 #include "walk.h"
 #include "contest.h"
@@ -16,7 +16,7 @@ typedef const uint8_t *ptr;
 enum { VARINT, FIXED64, LEN };
 #define TAG(field, type) ((field) << 3 | (type))
 
-/* Continuation bits are taken off by subtracting 1 << 7 with the next byte: one add a byte. */
+/* Continuation bits are removed by subtracting 1 << 7 with the next byte: one addition per byte. */
 INLINE ptr varint(ptr p, uint64_t *out)
 {
     uint64_t v = p[0], b;
@@ -36,7 +36,8 @@ INLINE ptr varint(ptr p, uint64_t *out)
     return NULL;
 }
 
-/* A length-delimited field: its bytes are [*body, result).  NULL when it overruns `end`. */
+/* Reads a length-delimited field: its bytes are [*body, result).  Returns NULL when it overruns
+ * `end`. */
 INLINE ptr body(ptr p, ptr end, ptr *start)
 {
     uint64_t n;
@@ -67,7 +68,7 @@ INLINE bool fixed64s(ptr p, ptr end, uint64_t *sum)
     return p == end;
 }
 
-/* A field nobody opens further: a number is added, bytes count by their length. */
+/* Skips a field that is not opened: adds numbers, or the length of bytes, to the sum. */
 INLINE ptr scalar(unsigned tag, ptr p, ptr end, uint64_t *sum)
 {
     uint64_t v;
@@ -102,7 +103,7 @@ INLINE bool flat(ptr p, ptr end, uint64_t *sum)
     return p == end;
 }
 
-/* Scalars, flat messages under tag `nested` and packed numbers under tag `list` (0 = none). */
+/* Reads scalars, flat messages (tag `nested`) and packed numbers (tag `list`); tag 0 = none. */
 INLINE bool nest(ptr p, ptr end, unsigned nested, unsigned list, uint64_t *sum)
 {
     while (p < end) {
@@ -248,7 +249,7 @@ bool walk_profiles(const uint8_t *p, size_t n, uint64_t *sum)
 
 /* ---- as contestants ---- */
 
-static volatile uint64_t sink; /* so that the compiler keeps the work */
+static volatile uint64_t sink; /* keeps the work from being optimized away */
 
 static void *open_walk(const material *in)
 {

@@ -4,6 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads n bytes at p, which must be followed by 10 readable ones.  Stores nothing but *sum.
- * False when the bytes are not a ProfilesData with one-byte tags (all fields of the schema are). */
+/* Reads n bytes at p, which must be followed by 10 readable bytes.  Stores only *sum. Returns false
+ * when the bytes are not a ProfilesData with one-byte tags (all tags of the schema are). */
 bool walk_profiles(const uint8_t *p, size_t n, uint64_t *sum);

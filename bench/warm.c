@@ -1,8 +1,8 @@
-/* warm.c - one job over and over in memory that is used again, for bench/peers.
+/* warm.c - repeats one job in reused memory, for bench/peers.
  *
- *   warm FILE N                     prints "wall_s cpu_s": the median of N conversions to OTLP
+ *     warm FILE N                     prints "wall_s cpu_s": the median of N conversions to OTLP
  *
- * Unpacking, reading and encoding, as kiln convert does them, without the process around them. */
+ * Decompresses, reads and encodes as kiln convert does, without the cost of a process. */
 #include "format/format.h"
 #include "wire/otlp.h"
 #include <stdio.h>
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     double *wall = calloc((size_t)n, sizeof *wall), *cpu = calloc((size_t)n, sizeof *cpu);
     arena a = {0};
     err e = {0};
-    for (int i = -1; wall && cpu && i < n; i++) { /* the first one makes the memory warm */
+    for (int i = -1; wall && cpu && i < n; i++) { /* the first one warms the memory */
         double w = seconds(CLOCK_MONOTONIC), c = seconds(CLOCK_PROCESS_CPUTIME_ID);
         if (!convert(buf_view(&in), &a, &out, &e)) {
             fprintf(stderr, "warm: %s\n", e.msg);

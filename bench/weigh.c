@@ -1,9 +1,9 @@
-/* weigh.c - what a model takes in memory, for bench/peers.
+/* weigh.c - the size of a model in memory, for bench/peers.
  *
- *   weigh FILE                      prints bytes
+ *     weigh FILE                      prints bytes
  *
- * The bytes of its tables, columns and strings as they are, without room to grow: what is counted is
- * the model and nothing that reading needed. */
+ * Counts the bytes of its tables, columns and strings, without spare capacity and without memory
+ * that is used only while reading. */
 #include "base/arena.h"
 #include "format/format.h"
 #include "model/model.h"

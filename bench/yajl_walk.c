@@ -1,6 +1,7 @@
 /* yajl_walk.c - the base line of JSON: yajl reads every token and counts it.
  *
- * Numbers stay text (yajl_number), strings are not copied; UTF-8 is validated as in our decoder. */
+ * Numbers stay text (yajl_number) and strings are not copied.  UTF-8 is validated as in Kiln's
+ * decoder. */
 #include "contest.h"
 #include <yajl/yajl_parse.h>
 
@@ -13,7 +14,7 @@ static int count(void *self, size_t bytes)
     counts *c = self;
     c->tokens++;
     c->bytes += bytes;
-    return 1; /* go on */
+    return 1; /* continue */
 }
 
 static int on_edge(void *c) { return count(c, 0); }

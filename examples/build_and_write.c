@@ -9,7 +9,7 @@
 #define MS INT64_C(1000000)
 #define START UINT64_C(1760000000000000000) /* Unix ns */
 
-/* Stacks are lists of locations, the leaf first; equal entries become one by themselves. */
+/* Stacks are lists of locations, the leaf first; the builder merges equal entries. */
 static uint32_t serve(kiln_builder *b, const char *leaf, int64_t line)
 {
     uint32_t stack[] = {
@@ -20,7 +20,7 @@ static uint32_t serve(kiln_builder *b, const char *leaf, int64_t line)
     return kiln_builder_stack(b, stack, 3);
 }
 
-/* The first mistake is remembered, so only the end has to be looked at. */
+/* The builder stores the first error, so checking kiln_builder_finish is enough. */
 static kiln_profiles *build(kiln_error *e)
 {
     kiln_builder *b = kiln_builder_new(NULL, e);
@@ -51,7 +51,7 @@ static kiln_profiles *build(kiln_error *e)
     uint32_t thread = kiln_builder_attribute(b, kiln_str_of("thread.name"), &name, kiln_str_of(""));
     kiln_sample s = {.size = sizeof s, .attributes = &thread, .n_attributes = 1};
 
-    /* Each time a stack was seen is one more value and time of its sample. */
+    /* Each observation of a stack adds one value and one timestamp to its sample. */
     s.stack = serve(b, "price_cart", 140);
     s.values = (int64_t[]){10 * MS, 10 * MS, 20 * MS};
     s.times = (uint64_t[]){START + 30 * MS, START + 50 * MS, START + 700 * MS};

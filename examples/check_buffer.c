@@ -1,4 +1,4 @@
-/* Checks bytes in memory against the rules of the specification and prints what it finds.
+/* Checks bytes in memory against the rules of the specification and prints the findings.
  *
  *     cc check_buffer.c $(pkg-config --cflags --libs kiln) -o check_buffer
  *     ./check_buffer */
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A producer's first try: one sample whose stack does not exist. */
+/* The output of a faulty producer: one sample whose stack does not exist. */
 static const char payload[] = "{\"dictionary\": {\"stringTable\": [\"\", \"cpu\", \"ns\"]},"
                               " \"resourceProfiles\": [{\"scopeProfiles\": [{\"profiles\": [{"
                               "   \"sampleType\": {\"typeStrindex\": 1, \"unitStrindex\": 2},"
@@ -31,7 +31,7 @@ int main(void)
 {
     kiln_error e;
     kiln_report *r = kiln_check(payload, sizeof payload - 1, NULL, &e);
-    if (!r) { /* not "the bytes are bad" but "they could not be judged" */
+    if (!r) { /* the check itself failed; invalid bytes give a report */
         char text[600];
         fprintf(stderr, "%s\n", kiln_error_text(&e, text, sizeof text));
         return 1;

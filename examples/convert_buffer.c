@@ -1,4 +1,4 @@
-/* Turns a file of any format into OTLP/JSON in memory and says what that could not carry.
+/* Converts a file of any format to OTLP/JSON in memory and prints the losses.
  *
  *     cc convert_buffer.c $(pkg-config --cflags --libs kiln) -o convert_buffer
  *     ./convert_buffer checkout.otlp */

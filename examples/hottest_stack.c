@@ -1,4 +1,4 @@
-/* Prints the stack that costs most in the first profile of a file.
+/* Prints the stack with the largest value in the first profile of a file.
  *
  *     cc hottest_stack.c $(pkg-config --cflags --libs kiln) -o hottest_stack
  *     ./hottest_stack checkout.otlp */
@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Adds up what every stack costs; the index of the largest, *total gets all together. */
+/* Adds up the values of each stack in cost[]. Returns the index of the stack with the largest sum
+ * and sets *total to the sum of all. */
 static uint32_t hottest(const kiln_profiles *p, int64_t *cost, int64_t *total)
 {
     uint32_t best = 0;

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Makes examples/checkout.otlp: 30 seconds of a web shop's checkout service.
+"""Writes examples/checkout.otlp: 30 seconds of a web shop's checkout service.
 
     examples/make-checkout.py > examples/checkout.otlp
 
-A Go service that scores every order for fraud in a C++ library. Two profiles: cpu (nanoseconds, a timestamp
-an observation, linked to the spans of the requests) and alloc_space (bytes). Inlined C++ frames, build ids on
-all mappings, thread names. The same bytes on every run; needs nothing but python3.
+A Go service that scores every order for fraud in a C++ library. It has two profiles: cpu (nanoseconds, one
+timestamp per observation, linked to the spans of the requests) and alloc_space (bytes). It has inlined C++
+frames, build ids on all mappings, and thread names. Every run writes the same bytes; it needs only python3.
 """
 import hashlib
 import struct
@@ -80,7 +80,7 @@ def key_value(key, value):
 
 
 # ---- the program: (module, frame type, address, source file, [(function, system name, line), ...])
-# Several functions at one address: inlined, innermost first.
+# Several functions at one address are inlined calls, innermost first.
 
 MODULES = {
     'checkout': ('/srv/checkout/bin/checkout', 0x400000, 0x1c00000),

@@ -8,7 +8,7 @@
 
 enum { MAX_FILES = 100 };
 
-/* Equal stacks of equal profiles become one sample; the order suits the compressor. */
+/* Joins equal stacks of equal profiles and writes them in an order that compresses well. */
 static bool merge(const kiln_profiles *const *in, size_t n, const char *path, kiln_error *e)
 {
     kiln_merge_options join = {.size = sizeof join, .join = true};

@@ -1,10 +1,12 @@
-/* A shop for `kiln run`: four clerks take orders from a queue, fight over the stock's lock, price every order and
- * keep its receipt; a courier sleeps most of the time.  Every order is a span.
+/* An example program for `kiln run`.  Four clerk threads take orders from a queue, contend for the
+ * lock of the stock, price every order and keep its receipt.  A courier thread sleeps most of the
+ * time.  Every order is a span.
  *
- *     kiln run ./shop [SECONDS [PACE]]        g++ -g -O2 shop.cc $(pkg-config --cflags --libs kiln-span) -o shop
+ *     g++ -g -O2 shop.cc $(pkg-config --cflags --libs kiln-span) -o shop
+ *     kiln run ./shop [SECONDS [PACE]]
  *
- * PACE: orders a second; customers come by the busload then, more of them twice a minute.  Without it as many as it can serve.
- * SIGINT and SIGTERM close the shop.
+ * PACE is the number of orders per second.  They arrive in bursts, and the rate has two peaks per
+ * minute.  Without PACE, the clerks are always busy.  SIGINT and SIGTERM end the program.
  */
 #include <kiln/span.h>
 
@@ -36,7 +38,7 @@ struct order {
     std::string customer;
 };
 
-/* ---- the queue that clerks wait at ---- */
+/* ---- the queue of orders ---- */
 
 class counter
 {
@@ -77,7 +79,7 @@ class counter
     bool closed_ = false;
 };
 
-/* ---- the stock: one lock for everybody, held while it is counted ---- */
+/* ---- the stock: one lock, held while it is counted ---- */
 
 class stock
 {
@@ -106,7 +108,7 @@ class stock
     std::vector<int> shelf_;
 };
 
-/* ---- prices: all CPU, most of it inlined ---- */
+/* ---- prices: CPU time, most of it in inlined functions ---- */
 
 struct rule {
     double weight, from, to;
@@ -171,7 +173,7 @@ class archive
     std::map<std::string, std::vector<std::string>> receipts_;
 };
 
-/* ---- people ---- */
+/* ---- threads ---- */
 
 struct everything {
     counter orders;
@@ -210,10 +212,10 @@ void courier(const std::atomic<bool> &open)
 
 volatile std::sig_atomic_t closing;
 
-/* Seconds until the next bus: it brings 200, and between quiet and rush it is a factor of nine. */
+/* Returns the seconds until the next burst of 200 orders.  The rate varies by a factor of nine. */
 double bus_after(double pace, double now) { return 200 / (pace * (1 + 0.8 * std::sin(now * 0.209))); }
 
-/* Customers come as long as the shop is open and not too many are waiting. */
+/* Adds orders until the end, unless too many are waiting. */
 void customers(everything &all, std::chrono::duration<double> time, double pace)
 {
     using clock = std::chrono::steady_clock;

@@ -18,7 +18,7 @@ extern "C" {
     fn kiln_span_publish(process: *const c_void) -> c_int;
 }
 
-/// A scope that ends when it is dropped. It must not move: exit takes what enter wrote.
+/// A scope that ends when it is dropped. It must not move, because exit reads what enter wrote.
 fn in_span<T>(trace_id: &[u8; 16], span_id: &[u8; 8], work: impl FnOnce() -> T) -> T {
     struct Guard(MaybeUninit<Scope>);
     impl Drop for Guard {
@@ -40,7 +40,7 @@ fn main() {
             assert!(unsafe { kiln_span_attr(route, value.as_ptr().cast(), value.len()) });
             println!("ready {}", std::process::id());
             let mut line = String::new();
-            std::io::stdin().read_line(&mut line).unwrap(); // until standard input ends
+            std::io::stdin().read_line(&mut line).unwrap(); // wait until standard input ends
         });
     });
 }

@@ -1,4 +1,4 @@
-/* Prints the functions that cost most, and the call tree down to three levels.
+/* Prints the functions with the largest values, and the call tree down to three levels.
  *
  *     cc top_functions.c $(pkg-config --cflags --libs kiln) -o top_functions
  *     ./top_functions checkout.otlp */

@@ -1,7 +1,8 @@
-/* What may be asked of the query API: any target of a request is taken apart or refused with a reason, and so is any selector; any
- * question about a small store gets an answer that its encoding can carry, or a reason. */
+/* Parses arbitrary request targets and selectors of the query API. Each is accepted, or rejected
+ * with a reason. Every query on a small store gives a valid response or an error with a reason. */
 #include "model/builder.h"
-#include "server/ask.h"
+#include "server/query.h"
+#include "store/embedded_options.h"
 #include "wire/json.h"
 
 #include <ftw.h>
@@ -92,17 +93,17 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc, (void)argv;
     err e = {0};
     MUST(mkdtemp(dir));
-    store *s = store_open(dir, &(store_opts){.no_sync = true, .no_threads = true}, &e);
+    store *s = embedded_open(dir, &(embedded_opts){.no_sync = true, .no_threads = true}, &e);
     MUST(s);
     put_profiles(s, 1);
     MUST(store_compact(s, &e));
-    put_profiles(s, 101); /* questions read columns and the journal */
+    put_profiles(s, 101); /* so that queries read both columns and the journal */
     kept = s;
     MUST(!atexit(clean_up));
     return 0;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static void is_json(str text)
 {
@@ -122,21 +123,25 @@ static void is_columns(str bytes)
     is_json((str){bytes.p + 16, words[1]});
 }
 
-static void question(const params *p)
+static void query_job(const params *p)
 {
     arena a = {.budget = MEMORY};
     err e = {0};
-    ask k = {.p = *p, .store = kept, .a = &a, .now = NOW, .budget = {.max_ns = NS_PER_S}};
+    query k = {.p = *p,
+               .store = store_own_reader(kept),
+               .a = &a,
+               .now = NOW,
+               .budget = {.max_ns = NS_PER_S}};
     str path = p->path;
     if (!str_starts(path, STR(ROOT))) return;
-    k.route = ask_route_of((str){path.p + strlen(ROOT), path.n - strlen(ROOT)}, &k.rest);
+    k.route = api_route_of((str){path.p + strlen(ROOT), path.n - strlen(ROOT)}, &k.rest);
     if (!k.route) return;
-    bool ok = ask_prepare(&k, &e) && ask_answer(&k, &e);
+    bool ok = query_prepare(&k, &e) && query_run(&k, &e);
     MUST(ok == (e.code == ERR_OK));
     MUST(ok || e.msg[0]);
     if (ok && k.route->shape) {
         MUST(k.body.n <= k.max_bytes);
-        if (k.as->encode == answer_binary)
+        if (k.as->encode == response_binary)
             is_columns(buf_view(&k.body));
         else
             is_json(buf_view(&k.body));
@@ -156,7 +161,7 @@ static void selector(str text, arena *a)
     MUST(ok || (e.msg[0] && (e.offset == NO_OFFSET || e.offset <= text.n)));
 }
 
-/* "/a/b" and nothing that climbs. */
+/* Checks that a path has the form "/a/b" and no component "..". */
 static void path_is_plain(str path)
 {
     MUST(path.n && path.p[0] == '/');
@@ -196,7 +201,7 @@ static void target(str text, arena *a)
         MUST(params_real(&p, key, &d, &e) ? d >= 0 : e.code == ERR_USAGE);
         selector(p.v.v[i].value, a);
     }
-    question(&p);
+    query_job(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

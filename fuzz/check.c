@@ -1,5 +1,5 @@
-/* check_bytes, the checks of every other layout and format, profcheck_verdict and check_fix on whatever
- * comes. */
+/* Runs check_bytes, the checks of every other layout and format, profcheck_verdict and check_fix on
+ * arbitrary bytes. */
 #include "check/check.h"
 #include "format/dialects.h"
 #include "format/splunk.h"
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
-/* Whatever is wrong with the input, the report is a page. */
+/* Checks that findings have examples with texts, and offsets inside the input. */
 static void hold_report(const check_report *r, size_t n)
 {
     for (size_t i = 0; i < r->n_findings; i++) {
@@ -47,7 +47,7 @@ static void hold_fixed(const model *lenient, arena *a)
     buf_free(&out);
 }
 
-/* A finding is of a rule that the kind has. */
+/* Checks that each finding belongs to a rule of the kind that was checked. */
 static void hold_kind(unsigned kind, const message_desc *root, const uint8_t *p, size_t n)
 {
     arena a = {0};

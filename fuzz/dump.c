@@ -1,5 +1,5 @@
-/* Protobuf bytes in: the walk and its three printers survive anything, and the JSON of what they
- * accept is accepted by our reader and is a fixed point (ids of odd lengths aside). */
+/* Prints arbitrary protobuf bytes in the three forms. Kiln's reader must accept the printed JSON,
+ * and must print it the same again (except for ids of odd lengths). */
 #include "wire/dump.h"
 #include "wire/otlp_json.h"
 

@@ -1,5 +1,6 @@
-/* Folded and collapsed text in: a checked model or a located error.  Written, read and written once
- * more, the text must not change again; the sum of all values must survive. */
+/* Reads folded and collapsed text. The result is a checked model or an error with an offset. After
+ * one round trip, another must not change the text, and the sum of all values must stay the
+ * same. */
 #include "format/folded_text.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static int64_t total(const model *m, bool *saturated)
     return sum;
 }
 
-static void look(const model *m)
+static void check_model(const model *m)
 {
     const dict *d = &m->dict;
     MUST(m->checked && m->profiles.n);
@@ -34,8 +35,9 @@ static void look(const model *m)
         }
 }
 
-/* Reads `in` and writes what was read; false when it was refused. */
-static bool again(const format *f, str in, bool percent, buf *out, int64_t *sum, bool *saturated)
+/* Reads `in` and writes the model. Returns false when `in` was rejected. */
+static bool read_and_write(const format *f, str in, bool percent, buf *out, int64_t *sum,
+                           bool *saturated)
 {
     arena a = {.budget = BUDGET};
     model m;
@@ -44,11 +46,11 @@ static bool again(const format *f, str in, bool percent, buf *out, int64_t *sum,
     read_opts r = {.ledger = &l, .percent = percent};
     bool ok = f->read(f, in, &r, &a, &m, NULL, &e);
     if (ok) {
-        look(&m);
+        check_model(&m);
         *sum = total(&m, saturated);
         MUST(f->write(f, &m, &(write_opts){.ledger = &l, .percent = percent}, out, &e));
     } else {
-        MUST(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+        MUST(e.code == ERR_MALFORMED || err_exhausted(&e));
         MUST(e.offset == NO_OFFSET || e.offset <= in.n);
     }
     arena_free(&a);
@@ -62,7 +64,8 @@ static void try(const format *f, str in, bool percent)
     bool saturated = false;
     MUST(f->detect(in) <= 100);
     for (int i = 0; i < 3; i++) {
-        bool ok = again(f, i ? buf_view(&text[i - 1]) : in, percent, &text[i], &sum[i], &saturated);
+        bool ok = read_and_write(f, i ? buf_view(&text[i - 1]) : in, percent, &text[i], &sum[i],
+                                 &saturated);
         if (!ok) MUST(i == 0);
         if (!ok) break;
         if (i == 2) MUST(str_eq(buf_view(&text[1]), buf_view(&text[2])));

@@ -1,9 +1,10 @@
-/* What a hostile receiver may answer: HTTP/1.1 in one piece and in small ones must agree, gRPC frames stay inside
- * their body, an HTTP/2 session survives any bytes, and every answer gets a verdict. */
+/* Parses arbitrary bytes as the response of a hostile receiver. HTTP/1.1 must give the same result
+ * in one piece and in small pieces, gRPC frames must be inside their body, an HTTP/2 session must
+ * survive any bytes, and every response must be classified. */
 #include "net/grpc.h"
 #include "net/h2.h"
 #include "net/http1.h"
-#include "otlp/answer.h"
+#include "otlp/response.h"
 #include "otlp/split.h"
 
 #include <stdlib.h>
@@ -36,12 +37,12 @@ static void parse(parsed *p, http1_kind kind, str in, size_t step)
     MUST(p->ok == (p->e.code == ERR_OK));
 }
 
-static void judge(const http_message *m)
+static void classify(const http_message *m)
 {
-    answer a;
-    answer_of_http(m, UINT64_C(1700000000000000000), &a);
+    export_result a;
+    export_result_of_http(m, UINT64_C(1700000000000000000), &a);
     MUST(memchr(a.text, 0, sizeof a.text));
-    answer_of_grpc(m, &a);
+    export_result_of_grpc(m, &a);
     MUST(memchr(a.text, 0, sizeof a.text));
 }
 
@@ -56,7 +57,7 @@ static void pieces_agree(http1_kind kind, str in)
     MUST(!whole.ok || (str_eq(buf_view(&whole.m.body), buf_view(&small.m.body)) &&
                        whole.h.keeps == small.h.keeps));
     MUST(whole.m.body.n <= MAX_BODY && (whole.e.offset <= in.n || whole.e.offset == NO_OFFSET));
-    if (whole.ok && kind == HTTP1_RESPONSE) judge(&whole.m);
+    if (whole.ok && kind == HTTP1_RESPONSE) classify(&whole.m);
     http_message_free(&whole.m);
     http_message_free(&small.m);
 }
@@ -74,7 +75,7 @@ static void frames(str in)
     (void)!retry_after_parse(in, 0, &ns);
 }
 
-/* Nothing is lost between two halves. */
+/* Checks that nothing is lost when the input arrives in two parts. */
 static void split(str in)
 {
     buf a = {0}, b = {0};
@@ -87,15 +88,15 @@ static void split(str in)
     buf_free(&b);
 }
 
-static void on_done(void *who, int32_t stream, http_message *m)
+static void on_done(void *ctx, int32_t stream, http_message *m)
 {
-    (void)who, (void)stream;
-    judge(m);
+    (void)ctx, (void)stream;
+    classify(m);
 }
 
-static void on_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+static void on_failed(void *ctx, int32_t stream, bool unprocessed, const err *e)
 {
-    (void)who, (void)stream, (void)unprocessed;
+    (void)ctx, (void)stream, (void)unprocessed;
     MUST(e->code != ERR_OK);
 }
 

@@ -1,4 +1,5 @@
-/* A recording: a checked model or an error with a place, within the budget. */
+/* Reads a JFR recording. The result is a checked model or an error with an offset, within the
+ * memory budget. */
 #include "format/format.h"
 
 #include "base/ban.h"
@@ -45,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (format_jfr.read(&format_jfr, bytes, &o, &a, &m, &v, &e)) {
         check_model(&m);
     } else {
-        require(e.code == ERR_MALFORMED || e.code == ERR_LIMIT || e.code == ERR_UNSUPPORTED);
+        require(e.code == ERR_MALFORMED || err_exhausted(&e) || e.code == ERR_UNSUPPORTED);
         require(e.offset <= size || e.offset == NO_OFFSET);
         require(e.msg[0] != '\0');
     }

@@ -1,5 +1,5 @@
-/* JSON in: the tokenizer in memory and through a small window must agree, the transcoder must write
- * protobuf that can be walked, and its JSON must be a fixed point. */
+/* Reads JSON. The tokenizer must give the same tokens from memory and through a small window. The
+ * transcoder must write valid protobuf, whose JSON does not change in another round trip. */
 #include "wire/json.h"
 #include "wire/otlp_json.h"
 #include "wire/pb.h"
@@ -73,7 +73,8 @@ static void transcode(str in)
     buf_free(&pb), buf_free(&text), buf_free(&pb2), buf_free(&text2);
 }
 
-/* The first byte forces a layout for a second round: names alone rarely reach the old ones. */
+/* Transcodes with a forced layout, which the first byte chooses: field names alone rarely lead to
+ * the old layouts. */
 static void transcode_as(str in, layout l)
 {
     buf pb = {0}, text = {0};

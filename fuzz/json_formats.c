@@ -1,5 +1,5 @@
-/* The JSON profiles: Chrome, speedscope, cpuprofile, heapprofile, Gecko.  Whatever is read is a sound
- * model, and so is what is written of it and read back. */
+/* Reads JSON profiles: Chrome, speedscope, cpuprofile, heapprofile, Gecko. Every model must be
+ * consistent, also after it is written and read back. */
 #include "format/format.h"
 
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static bool read_as(const format *f, str in, arena *a, model *m, ledger *l)
     return false;
 }
 
-/* Indices land in their tables, times in their window, lists have equal lengths. */
-static void sound(const model *m)
+/* Checks that indices are inside their tables, times in range and lists of equal length. */
+static void check_model(const model *m)
 {
     MUST(m->checked);
     for (size_t p = 0; p < m->profiles.n; p++) {
@@ -49,9 +49,9 @@ static void write_back(const format *f, const model *m, arena *a)
         model back;
         ledger l = {0};
         if (!read_as(f, buf_view(&out), a, &back, &l)) abort();
-        sound(&back);
+        check_model(&back);
     } else {
-        MUST(e.code == ERR_LIMIT);
+        MUST(err_exhausted(&e));
     }
     buf_free(&out);
 }
@@ -59,7 +59,7 @@ static void write_back(const format *f, const model *m, arena *a)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    /* In memory of its own: a byte too far is seen. */
+    /* In separate memory, so that a sanitizer detects a read past the end. */
     char *exact = malloc(n ? n : 1);
     if (!exact) return 0;
     if (n) memcpy(exact, data, n);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         model m;
         ledger l = {0};
         if (read_as(readers[i], in, &a, &m, &l)) {
-            sound(&m);
+            check_model(&m);
             for (size_t k = 0; k < ARRAY_LEN(writers); k++) write_back(writers[k], &m, &a);
         }
         arena_free(&a);

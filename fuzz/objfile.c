@@ -1,5 +1,6 @@
-/* ELF, DWARF and the symbol index.  The first byte chooses: an ELF file (with itself as what dwz moved
- * out, if odd), an index with its checksum made right, or the lines of a text. */
+/* Reads ELF, DWARF and the symbol index. The first byte chooses how the input is read: as an ELF
+ * file (if odd, also as its own dwz file), an index with a corrected checksum, kallsyms, or a perf
+ * map. */
 #include "objfile/build_id.h"
 #include "objfile/index_build.h"
 #include <stdlib.h>
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
         if (!(x)) abort();                                                                         \
     } while (0)
 
-static void look(const index_view *x)
+static void check_index(const index_view *x)
 {
     index_frame f[16];
     for (uint64_t i = 0; i < x->h.n_rows && i < 512; i++)
@@ -40,16 +41,16 @@ static void fuzz_elf(str in, bool alt)
         for (uint64_t o = 0; o < in.n; o += 4096) (void)!elf_address_of_offset(&f, o, &at);
         if (index_build(&(index_source){.file = &f, .debug = &f, .alt = alt ? &f : NULL}, &a,
                         &block, &e)) {
-            CHECK(index_open(block, &x, &e)); /* what we make we can read */
+            CHECK(index_open(block, &x, &e)); /* every index that is built can be opened */
             for (uint64_t i = 1; i < x.h.n_rows; i++)
                 CHECK(x.rows[i - 1].address < x.rows[i].address);
             for (uint64_t i = 0; i < x.h.n_scopes; i++) CHECK(x.scopes[i].parent <= i);
-            look(&x);
+            check_index(&x);
         } else {
-            CHECK(e.code == ERR_LIMIT);
+            CHECK(err_exhausted(&e));
         }
     } else {
-        CHECK(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+        CHECK(e.code == ERR_MALFORMED || err_exhausted(&e));
     }
     arena_free(&a);
 }
@@ -63,7 +64,7 @@ static void fuzz_index(str in)
         memcpy(p, in.p, in.n);
         uint64_t sum = index_checksum((str){p, in.n});
         memcpy(p + offsetof(index_header, checksum), &sum, sizeof sum);
-        if (index_open((str){p, in.n}, &x, NULL)) look(&x);
+        if (index_open((str){p, in.n}, &x, NULL)) check_index(&x);
     }
     arena_free(&a);
 }
@@ -78,7 +79,7 @@ static void fuzz_text(str in, bool kernel)
     if (kernel ? symbols_of_kallsyms(in, &a, &l, &e) : symbols_of_perf_map(in, &a, &l, &e)) {
         if (index_build_symbols(&l, 0, &a, &block, &e)) {
             CHECK(index_open(block, &x, &e));
-            look(&x);
+            check_index(&x);
         }
     }
     arena_free(&a);

@@ -1,10 +1,10 @@
-/* The decoder of the three layouts with columns: every path that the machine runs, the encoder and the
- * slow reference agree on any bytes; a failure has a place. */
+/* Decodes the three layouts with columns. Every SIMD path of this machine, the encoder and the slow
+ * reference must agree on any bytes, and every error must have an offset. */
 #include "reference.h"
 
 #include "model/merge.h"
 #include "wire/otlp.h"
-#include "wire/otlp_sift.h"
+#include "wire/otlp_filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool decode(const uint8_t *p, size_t n, layout l, bool lenient, simd_mode
     if (otlp_decode(p, n, &(otlp_decode_opts){.layout = l, .lenient = lenient, .simd = simd}, a, m,
                     &e))
         return true;
-    HOLDS(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+    HOLDS(e.code == ERR_MALFORMED || err_exhausted(&e));
     HOLDS(e.offset <= n); /* otlp_locate found it */
     HOLDS(e.msg[0] != '\0');
     return false;
@@ -46,7 +46,7 @@ static buf encode(const model *m, layout l, bool refs, simd_mode simd)
     return out;
 }
 
-/* What was written is read back as the same model, and written the same. */
+/* Checks that the written bytes read back as the same model, and are written the same again. */
 static void round_trip(const model *m, layout l, bool refs, arena *a)
 {
     buf fast = encode(m, l, refs, SIMD_AUTO);
@@ -65,18 +65,19 @@ static void round_trip(const model *m, layout l, bool refs, arena *a)
     buf_free(&twice);
 }
 
-/* What is left of a broken message decodes strictly; of a good one everything is left. */
-static void sifted(const uint8_t *p, size_t n, layout l, bool ok, const model *all)
+/* Checks that the filtered part of a malformed message decodes strictly, and that filtering a valid
+ * message removes nothing. */
+static void check_filtered(const uint8_t *p, size_t n, layout l, bool ok, const model *all)
 {
     arena a = {0};
-    otlp_sifted s;
+    otlp_filtered s;
     str kept;
     err e = {0};
     model m;
     size_t sum = 0;
-    bool some = otlp_sift(p, n, l, &a, &kept, &s, &e);
+    bool some = otlp_filter(p, n, l, &a, &kept, &s, &e);
     HOLDS(some || !ok);
-    HOLDS(some || e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+    HOLDS(some || e.code == ERR_MALFORMED || err_exhausted(&e));
     if (some) {
         for (size_t i = 0; i < OTLP_FAULT_COUNT; i++) sum += s.rejected_by[i];
         HOLDS(sum == s.n_rejected && s.n_rejected <= s.n_profiles);
@@ -100,8 +101,9 @@ static void one_layout(const uint8_t *p, size_t n, layout l)
         if (ok) HOLDS(x.checked && y.checked && x.n_unknown == y.n_unknown);
         if (ok) HOLDS(model_equal(&x, &y, NULL));
     }
-    HOLDS(decode(p, n, l, true, SIMD_AUTO, &b, &loose) >= ok); /* lenient takes more, never less */
-    sifted(p, n, l, ok, &x);
+    HOLDS(decode(p, n, l, true, SIMD_AUTO, &b, &loose) >=
+          ok); /* lenient decoding accepts more, never less */
+    check_filtered(p, n, l, ok, &x);
     if (ok) {
         round_trip(&x, LAYOUT_1_9, false, &a);
         round_trip(&x, LAYOUT_1_10, false, &a);
@@ -110,7 +112,7 @@ static void one_layout(const uint8_t *p, size_t n, layout l)
     if (l >= LAYOUT_1_9) {
         buf want = {0};
         bool fine = reference_canonical(p, n, l, &b, &want);
-        HOLDS(fine || !ok); /* the decoder also refuses references that a later field overwrote */
+        HOLDS(fine || !ok); /* the decoder also rejects references that a later field overwrote */
         if (ok) {
             buf got = encode(&x, l, false, SIMD_AUTO);
             same_bytes(&got, &want);

@@ -1,5 +1,5 @@
-/* Packed indices: the kernels of every path that the machine runs read and write what
- * the portable ones do, failures included. */
+/* Reads and writes packed indices. The kernels of every SIMD path of this machine must agree with
+ * the portable ones, including failures. */
 #include "wire/otlp_hot.h"
 
 #include <stdio.h>
@@ -14,13 +14,13 @@
         }                                                                                          \
     } while (0)
 
-/* Any bytes as varints. */
+/* Reads arbitrary bytes as varints. */
 static void read_same(const hot_path *path, const uint8_t *p, size_t n)
 {
     uint8_t *in = malloc(n + HOT_MARGIN);
     uint32_t *a = malloc((n + HOT_SLACK) * sizeof *a), *b = malloc((n + HOT_SLACK) * sizeof *b);
     HOLDS(in && a && b);
-    /* What lies behind the list must not matter: once zeros, once continuation bytes. */
+    /* The bytes after the list, first zeros, then continuation bytes, must not matter. */
     for (int round = 0; round < 2; round++) {
         memset(in + n, round ? 0xff : 0, HOT_MARGIN);
         if (n) memcpy(in, p, n);
@@ -37,7 +37,7 @@ static void read_same(const hot_path *path, const uint8_t *p, size_t n)
     free(b);
 }
 
-/* Any numbers written, and read back. */
+/* Writes arbitrary numbers and reads them back. */
 static void write_same(const hot_path *path, const uint8_t *p, size_t n)
 {
     size_t count = n / 4, room = count * 5 + PACKED_PUT_ROOM;
@@ -45,7 +45,7 @@ static void write_same(const hot_path *path, const uint8_t *p, size_t n)
     uint8_t *a = malloc(room + 1), *b = malloc(room + HOT_MARGIN);
     HOLDS(v && back && a && b);
     if (count) memcpy(v, p, count * 4);
-    /* Few bits are what indices have: the first number says how many to keep. */
+    /* Real indices have few bits: the first number sets how many to keep. */
     uint32_t keep = count && (v[0] & 1) ? (1u << (v[0] >> 1 & 31)) - 1 : UINT32_MAX;
     for (size_t i = 0; i < count; i++) v[i] &= keep;
     uint8_t *x = packed_put_portable(a + room, v, count), *y = path->packed_put(b + room, v, count);

@@ -1,5 +1,5 @@
-/* perf.data bytes in: an error with a place inside the input, or a model whose every sample can be
- * looked at and written as perf script text. */
+/* Reads perf.data. The result is an error with an offset inside the input, or a model whose samples
+ * can all be visited and written as perf script text. */
 #include "format/perf_data.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
         if (!(x)) abort();                                                                         \
     while (0)
 
-static void look(const model *m)
+static void check_samples(const model *m)
 {
     MUST(m->checked);
     for (size_t i = 0; i < m->profiles.n; i++)
@@ -32,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (format_perf_data.read(&format_perf_data, in, &o, &a, &m, NULL, &e)) {
         bool moved;
         time_anchor t = {.arrival = n & 1 ? UINT64_C(1700000000000000000) : 0, .plain = n & 2};
-        MUST(anchor_times(&m, &t, &l, &a, &moved, &e) || e.code == ERR_LIMIT);
-        look(&m);
+        MUST(anchor_times(&m, &t, &l, &a, &moved, &e) || err_exhausted(&e));
+        check_samples(&m);
         buf text = {.limit = 16 << 20};
         (void)!format_perf_script.write(&format_perf_script, &m, &(write_opts){0}, &text, &e);
         buf_free(&text);

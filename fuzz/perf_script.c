@@ -1,6 +1,7 @@
-/* perf script text in: an error, or a model.  The text written from it reads back; from the second on
- * it stays the same (the first may put events together whose names only differed in bytes that the
- * text cannot hold), as long as it has times: without them a name may look like ids. */
+/* Reads perf script text. A model is written as text, which must read back and stay the same from
+ * the second round on. The first round may merge events whose names differ only in bytes that the
+ * text cannot contain. Text without times is not compared, because a name in it may look like
+ * ids. */
 #include "format/perf_script.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
         if (!(x)) abort();                                                                         \
     while (0)
 
-static bool again(str in, uint64_t anchor, buf *text)
+static bool read_and_write(str in, uint64_t anchor, buf *text)
 {
     arena a = {.budget = 64 << 20};
     model m;
@@ -33,9 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     format_perf_script.detect(in);
     buf one = {0}, two = {0}, three = {0};
     const uint64_t anchor = UINT64_C(1700000000000000000);
-    if (again(in, anchor, &one)) {
-        MUST(again(buf_view(&one), anchor, &two));
-        MUST(again(buf_view(&two), anchor, &three));
+    if (read_and_write(in, anchor, &one)) {
+        MUST(read_and_write(buf_view(&one), anchor, &two));
+        MUST(read_and_write(buf_view(&two), anchor, &three));
         MUST(str_eq(buf_view(&two), buf_view(&three)));
     }
     buf_free(&one), buf_free(&two), buf_free(&three);

@@ -23,7 +23,7 @@ typedef VEC(value) values;
 
 struct message {
     const message_desc *desc;
-    values field[]; /* desc->n_fields; a singular field has at most one value */
+    values field[]; /* desc->n_fields entries; a singular field has at most one value */
 };
 
 static void *need(void *p)
@@ -139,7 +139,7 @@ static bool indices_ok(const message *m, const size_t *size)
     return true;
 }
 
-/* ---- one spelling ---- */
+/* ---- canonical form ---- */
 
 static bool zero_id(const field_desc *f, str s)
 {
@@ -170,7 +170,7 @@ static void resolve(message *m, const values *strings, arena *a)
             if (m->field[i].v[k].sub) resolve(m->field[i].v[k].sub, strings, a);
 }
 
-/* Messages that the model does not tell from their absence. */
+/* Whether the model treats an empty message like a missing one. */
 static bool elided_when_empty(const field_desc *f)
 {
     return strcmp(f->name, "sample_type") == 0 || strcmp(f->name, "period_type") == 0 ||

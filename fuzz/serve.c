@@ -1,5 +1,6 @@
-/* What a hostile client may send: any bytes, in any pieces, over HTTP/1.1 or HTTP/2, to the whole server below the store: sockets,
- * heads, bodies, gRPC's frames, answers now or later.  Whatever it says, nothing is held when it is gone. */
+/* Sends arbitrary bytes, in any pieces, over HTTP/1.1 or HTTP/2, to the whole server except the
+ * store: sockets, headers, bodies, gRPC frames, immediate and delayed responses. After the
+ * connection is closed, the server must have freed everything. */
 #include "net/http_server.h"
 #include "otlp/receive.h"
 
@@ -23,7 +24,7 @@ typedef struct rig {
     loop *loop;
     http_server *s;
     int client;
-    http_exchange *kept[LATER]; /* answered when all was said */
+    http_exchange *kept[LATER]; /* get their response after all input was sent */
     size_t n_kept;
 } rig;
 
@@ -34,37 +35,37 @@ static void answer(http_exchange *x)
     received got = {0};
     err e = {0};
     arena a = {.budget = (size_t)16 << 20};
-    verdict v = VERDICT_PRESSED;
+    verdict v = VERDICT_OVERLOADED;
     bool ours = receive_route_of(m, &r);
     MUST(m->method.p && m->path.p);
-    MUST(!m->trouble || !m->body.n);
+    MUST(!m->failure || !m->body.n);
     if (!ours) r = (receive_route){.json = true, .package = ""};
-    if (ours && !m->trouble)
+    if (ours && !m->failure)
         v = receive_read(&r, m, &(receive_opts){.max_message = MAX_MESSAGE}, &a, &got, &e);
     else
         err_set(&e, ERR_LIMIT, "not now");
     receive_reply out;
-    receive_answer(&r, v, &got, &e, 1500000000, &out);
-    http_answer(x, &(http_response){.status = out.status,
-                                    .head = out.head,
-                                    .n_head = out.n_head,
-                                    .body = &out.body,
-                                    .trailers = out.trailers,
-                                    .n_trailers = out.n_trailers});
+    receive_respond(&r, v, &got, &e, 1500000000, &out);
+    http_respond(x, &(http_response){.status = out.status,
+                                     .head = out.head,
+                                     .n_head = out.n_head,
+                                     .body = &out.body,
+                                     .trailers = out.trailers,
+                                     .n_trailers = out.n_trailers});
     receive_reply_free(&out);
     arena_free(&a);
 }
 
-static void on_admit(void *who, http_message *m)
+static void on_admit(void *ctx, http_message *m)
 {
-    (void)who;
+    (void)ctx;
     if (str_starts(m->path, STR("/small"))) m->body.limit = 4;
-    if (str_starts(m->path, STR("/no"))) m->trouble = HTTP_UNWANTED;
+    if (str_starts(m->path, STR("/no"))) m->failure = HTTP_NO_BODY;
 }
 
-static void on_request(void *who, http_exchange *x)
+static void on_request(void *ctx, http_exchange *x)
 {
-    rig *r = who;
+    rig *r = ctx;
     bool later = str_starts(http_exchange_message(x)->path, STR("/later"));
     if (later && r->n_kept < LATER)
         r->kept[r->n_kept++] = x;
@@ -72,9 +73,9 @@ static void on_request(void *who, http_exchange *x)
         answer(x);
 }
 
-static void on_gone(void *who, http_exchange *x)
+static void on_gone(void *ctx, http_exchange *x)
 {
-    rig *r = who;
+    rig *r = ctx;
     for (size_t i = 0; i < r->n_kept; i++)
         if (r->kept[i] == x) r->kept[i] = r->kept[--r->n_kept];
 }
@@ -110,7 +111,7 @@ static void open_rig(rig *r)
                             &(http_server_events){on_admit, on_request, on_gone, NULL, r}, &e);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
     MUST(r->loop && r->s && bind(fd, (struct sockaddr *)&a, sizeof(sa_family_t)) == 0);
-    socklen_t n = sizeof a; /* the kernel chose a name */
+    socklen_t n = sizeof a; /* the kernel chose an address */
     MUST(listen(fd, 1) == 0 && getsockname(fd, (struct sockaddr *)&a, &n) == 0);
     MUST(connect(r->client, (struct sockaddr *)&a, n) == 0);
     MUST(http_server_listen(r->s, fd, NULL, true, &e));

@@ -1,5 +1,5 @@
-/* Log records in: an error with a place, or a model that can be written; what was written reads back, and
- * is written once more. */
+/* Reads log records. The result is an error with an offset, or a model that can be written. The
+ * output must read back and can be written again. */
 #include "format/splunk.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static bool again(str in, buf *out)
     return ok;
 }
 
-/* The text of a call stack on its own: bodies are hard to reach through two lengths. */
+/* Parses the text of a call stack directly, because random bytes rarely form the messages around
+ * it. */
 static void parse_text(str in)
 {
     arena a = {.budget = 16 << 20};

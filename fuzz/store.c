@@ -1,6 +1,6 @@
-/* The store's decoders, below the checksums that keep chance away from them: the first byte chooses one, the others are its bytes.
- * Whatever they are, they are taken or refused; what was taken lies inside the input and its tables, and written and taken once
- * more it is the same. */
+/* Runs the store's decoders without the checksums that protect them from random bytes. The first
+ * byte chooses a decoder, the others are its input. Accepted data must be inside the input and its
+ * tables, and must stay the same when it is written and read again. */
 #include "store/block.h"
 #include "store/item.h"
 #include "store/journal_file.h"
@@ -173,7 +173,7 @@ static void look_at_block(const block *x, const tables *t, unsigned columns)
     }
 }
 
-/* A series that has met all stacks and lists of the file, in their order. */
+/* Builds a series that has all stacks and lists of the file, in their order. */
 static bool all_of(const tables *t, arena *a, block_series *s)
 {
     size_t n = dict_n_stacks(&t->m.dict), lists = t->lists.n;
@@ -183,7 +183,7 @@ static bool all_of(const tables *t, arena *a, block_series *s)
     return true;
 }
 
-/* The columns, the length of the tables, the tables, the block. */
+/* The input consists of the columns, the length of the tables, the tables, and the block. */
 static void fuzz_block(str in)
 {
     arena a = {.budget = BUDGET};
@@ -233,7 +233,8 @@ static void clean_up(void)
     rmdir(dir);
 }
 
-/* Gives the heads of the records that their own lengths lead to the salt and checks that they need. */
+/* Corrects the salt and checksums of the record headers, which it finds by the lengths of the
+ * records. */
 static void seal_records(char *p, size_t n)
 {
     for (size_t at = 0; n - at >= JOURNAL_RECORD;) {
@@ -256,10 +257,10 @@ typedef struct seen {
     uint64_t n, bytes, last;
 } seen;
 
-static bool on_record(void *who, uint64_t seq, str bytes, err *e)
+static bool on_record(void *ctx, uint64_t seq, str bytes, err *e)
 {
     (void)e;
-    seen *x = who;
+    seen *x = ctx;
     MUST(seq > x->last);
     x->last = seq;
     x->n++;
@@ -288,7 +289,7 @@ static void fuzz_journal(str in)
     journal_scan s = {.from = FIRST, .to = UINT64_MAX};
     MUST(vfs_find(NULL, &vfs, &e) && journal_read(vfs, dir, &s, on_record, &x, &e));
     MUST(s.n_items == x.n && s.n_bytes == x.bytes && s.last == x.last);
-    MUST(s.n_items + s.n_damaged >= x.last - FIRST + 1); /* a number that is skipped is counted */
+    MUST(s.n_items + s.n_damaged >= x.last - FIRST + 1); /* skipped numbers count as damaged */
     MUST(x.n * JOURNAL_RECORD + x.bytes <= in.n);
     buf_free(&b);
 }
@@ -310,7 +311,7 @@ static void keep_name(sqlite3 *db, str bytes)
     buf_free(&b);
 }
 
-/* A model with one place that has no name, and the name that it gets. */
+/* Reads a name into a model that has one location without a name. */
 static bool named(names_db *n, arena *a, model *m)
 {
     builder b;
@@ -347,7 +348,7 @@ static void fuzz_names(str in)
     arena_free(&a);
 }
 
-/* ---- a day file: what readers take up of it ---- */
+/* ---- a day file as readers open it ---- */
 
 static sqlite3 *day_db(void)
 {
@@ -366,7 +367,7 @@ static sqlite3 *day_db(void)
     return db;
 }
 
-/* The only row of a table, sealed; empty: none. */
+/* Inserts the bytes, sealed, as the only row of a table; no row if they are empty. */
 static void keep_row(sqlite3 *db, const char *sql, str bytes, uint64_t seal)
 {
     sqlite3_stmt *s = NULL;
@@ -381,10 +382,10 @@ static void keep_row(sqlite3 *db, const char *sql, str bytes, uint64_t seal)
     buf_free(&b);
 }
 
-static bool on_key(void *who, content_key k)
+static bool on_key(void *ctx, content_key k)
 {
     (void)k;
-    ++*(size_t *)who;
+    ++*(size_t *)ctx;
     return true;
 }
 
@@ -416,7 +417,8 @@ static void look_at_day(day *d, str keys, str raw)
     arena_free(&a);
 }
 
-/* Tables, a series, its numbers, keys, an item that is kept as received: each with its length. */
+/* The input consists of tables, a series, its local numbers, keys and a raw item, each with its
+ * length. */
 static void fuzz_day(str in)
 {
     taker k = taker_of(in);
@@ -443,7 +445,7 @@ static void fuzz_day(str in)
     day_end(d);
     sqlite3_finalize(d->begin);
     sqlite3_finalize(d->commit);
-    sqlite3_finalize(d->ask_through);
+    sqlite3_finalize(d->read_through);
     arena_free(&d->a);
     free(d);
 }

@@ -1,5 +1,6 @@
-/* .eh_frame to a table, and rules on demand.  The first byte chooses the processor, the second where the code is and whether
- * the bytes are taken as a whole segment too, .eh_frame_hdr first. */
+/* Compiles .eh_frame to a table and compares it with rules that are looked up on demand. The first
+ * byte chooses the processor; the second the address of the code, and whether the bytes are also
+ * used as a whole segment that starts with .eh_frame_hdr. */
 #include "unwind/cfi.h"
 #include "unwind/object.h"
 #include <stdlib.h>
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
         if (!(x)) abort();                                                                         \
     } while (0)
 
-static void look(const unwind_table *t, const cfi_source *s)
+static void check_table(const unwind_table *t, const cfi_source *s)
 {
     uint64_t span = s->text_hi - s->text_lo;
     CHECK(t->n_buckets <= t->n_rows + 2);
@@ -38,10 +39,11 @@ static void look(const unwind_table *t, const cfi_source *s)
 enum { FUNCTIONS = 64 };
 
 typedef struct range {
-    uint64_t start, end, at; /* at: of its record */
+    uint64_t start, end, at; /* at: address of its record */
 } range;
 
-/* The functions of .eh_frame, as lookups see them; those that do not fit are left out. */
+/* Lists the functions of .eh_frame as lookups find them. Invalid ones are skipped; returns 0 when
+ * there are too many. */
 static size_t functions_of(const cfi_source *s, range *out)
 {
     rd r = rd_of(s->eh_frame, false), body;
@@ -66,7 +68,8 @@ static size_t functions_of(const cfi_source *s, range *out)
     return n;
 }
 
-/* No other function begins between the start of f[i] and pc: that one would end it, in the table. */
+/* Whether no other function begins between the start of f[i] and pc. In the table, such a function
+ * would end f[i]. */
 static bool alone(const range *f, size_t n, size_t i, uint64_t pc)
 {
     for (size_t k = 0; k < n; k++)
@@ -80,7 +83,8 @@ static bool same(const unwind_table *t, uint32_t table, uint32_t rule, const wid
     return rule_kind(rule) == RULE_WIDE && memcmp(&t->wide[rule_wide(table)], w, sizeof *w) == 0;
 }
 
-/* One function behind an .eh_frame_hdr of its own: the table that is sorted by others is not our concern here. */
+/* Compares table and lookup for each function, with an .eh_frame_hdr for that function only, so
+ * that the sorted table of all functions does not matter. */
 static void compare(const unwind_table *t, const cfi_source *s, const range *f, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -107,8 +111,8 @@ static void compare(const unwind_table *t, const cfi_source *s, const range *f, 
     }
 }
 
-/* Nothing is believed: any bytes may be .eh_frame_hdr and .eh_frame. */
-static void wild(const uint8_t *data, size_t n, uint16_t machine)
+/* Uses arbitrary bytes as .eh_frame_hdr and .eh_frame. */
+static void read_arbitrary(const uint8_t *data, size_t n, uint16_t machine)
 {
     unwind_object o = {.lo = 0x1000,
                        .hi = 0x21000,
@@ -139,13 +143,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint64_t at;
     (void)!cfi_find(s.eh_frame, s.address, &at);
     CHECK(cfi_length(s.eh_frame) <= s.eh_frame.n);
-    if (data[1] & 8) wild(data + 2, n - 2, s.machine);
+    if (data[1] & 8) read_arbitrary(data + 2, n - 2, s.machine);
     if (cfi_compile(&s, &a, &t, NULL, &e)) {
         range f[FUNCTIONS];
-        look(&t, &s);
+        check_table(&t, &s);
         compare(&t, &s, f, functions_of(&s, f));
     } else
-        CHECK(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+        CHECK(e.code == ERR_MALFORMED || err_exhausted(&e));
     arena_free(&a);
     return 0;
 }

@@ -1,7 +1,7 @@
-// build.mjs OUT - bundles the viewer: for reports into OUT/viewer.js, viewer.css and both into viewer_asset.c; for the server into
-// page_asset.c, compressed, under names that hold a hash of the content.
-// Fetches its packages only when package-lock.json changed. Without packages (no network) it says so and leaves the assets
-// empty: kiln is built all the same, its HTML writer tells people why it cannot write and its server why it has no page.
+// build.mjs OUT - bundles the viewer: for reports into OUT/viewer.js, viewer.css and viewer_asset.c (which contains both); for the
+// server into page_asset.c, compressed, under names that contain a hash of the content.
+// Fetches the packages only when package-lock.json changed. Without packages (no network) it prints a warning and leaves the assets
+// empty: kiln is built without them, and its HTML writer and its server report why reports and the page are missing.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,8 +51,8 @@ const hash = (content) => createHash('sha256').update(content).digest('hex').sli
 const problem = await haveNodeModules();
 if (problem) {
     console.error(
-        `viewer: ${problem}\nviewer: kiln is built without HTML reports and without its page; ` +
-            '`touch ui/package-lock.json` and building again tries once more',
+        `viewer: ${problem}\nviewer: kiln is built without HTML reports and without the server's page; ` +
+            'to try again, run `touch ui/package-lock.json` and build',
     );
     writeViewer(Buffer.alloc(0), Buffer.alloc(0));
     writePage([]);
@@ -100,7 +100,7 @@ const html = `<!doctype html>
 <link rel="stylesheet" href="${style}">
 <script defer src="${script}"></script>
 </head>
-<body><div id="app"></div><noscript>This page is a program: it needs JavaScript.</noscript></body>
+<body><div id="app"></div><noscript>This page requires JavaScript.</noscript></body>
 </html>
 `;
 writePage([

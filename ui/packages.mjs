@@ -1,8 +1,8 @@
-// packages.mjs - the npm packages of a folder (the viewer's, unless another is named), fetched into its node_modules when the lock
-// file changed.  Debian's npm brings 335 packages; what it would do here takes a download, a checksum and tar.
+// packages.mjs - fetches the npm packages of a folder (default: the viewer's) into its node_modules when the lock file changed.
+// It does not need npm, which depends on 335 packages in Debian: a download, a checksum and tar are enough.
 //   node packages.mjs [--dev] [FOLDER]
-// --dev: also those that only tests use.  The registry is that of npm (npm_config_registry, ~/.npmrc).  Where it cannot be reached
-// directly (a proxy, a login), npm does it, if it is there.
+// --dev: also packages that only tests use.  The registry is that of npm (npm_config_registry, ~/.npmrc).  If it cannot be reached
+// directly (a proxy, a login), npm is used, if installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ function registry() {
 /** Lock files name systems as npm does: ["linux"], or ["!win32"] for all but one. */
 const fits = (list, own) => !list || (list.some((x) => x[0] !== '!') ? list.includes(own) : !list.includes('!' + own));
 
-/** [place below the folder, entry of the lock file] of each package that this machine needs. */
+/** [path below the folder, entry of the lock file] of each package that this machine needs. */
 function wanted(lock, dev) {
     return Object.entries(lock.packages).filter(
         ([place, p]) =>
@@ -41,7 +41,7 @@ async function download(from, place, { version, integrity }) {
     if (!answer.ok) throw new Error(`${url}: status ${answer.status}`);
     const bytes = Buffer.from(await answer.arrayBuffer());
     const [kind, digest] = [integrity.split('-', 1)[0], integrity.slice(integrity.indexOf('-') + 1)];
-    if (createHash(kind).update(bytes).digest('base64') !== digest) throw new Error(`${url}: is not what package-lock.json has the checksum of`);
+    if (createHash(kind).update(bytes).digest('base64') !== digest) throw new Error(`${url}: the checksum differs from that in package-lock.json`);
     return bytes;
 }
 
@@ -51,7 +51,7 @@ function unpack(bytes, to) {
     if (p.status !== 0) throw new Error(`tar into ${to}: ${p.error?.message ?? p.stderr}`);
 }
 
-/** Into a new folder that takes the place of node_modules in one step. */
+/** Fetches into a new folder, which then replaces node_modules in one step. */
 async function fetchAll(folder, lock, dev) {
     const from = registry();
     const fresh = join(folder, `node_modules.${process.pid}`);
@@ -66,7 +66,7 @@ async function fetchAll(folder, lock, dev) {
     renameSync(fresh, join(folder, 'node_modules'));
 }
 
-/** Returns why it cannot, or null. */
+/** Returns null, or why npm failed. */
 function byNpm(folder, dev) {
     const only = dev ? [] : ['--omit=dev'];
     const p = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', ...only], { cwd: folder, encoding: 'utf8', timeout: 300_000 });
@@ -74,7 +74,7 @@ function byNpm(folder, dev) {
     return p.status === 0 ? null : `npm ci failed: ${(p.stderr || p.stdout).trim().split('\n').slice(-3).join(' ')}`;
 }
 
-/** Makes node_modules fit package-lock.json; returns why it cannot, or null. */
+/** Makes node_modules match package-lock.json. Returns null, or why that failed. */
 export async function haveNodeModules({ folder = ui, dev = false } = {}) {
     const text = readFileSync(join(folder, 'package-lock.json'), 'utf8');
     const stamp = join(folder, 'node_modules', '.kiln-lock');

@@ -1,24 +1,25 @@
-/* kiln/span.h - what a thread is working on, for whoever profiles it.
+/* kiln/span.h - publishes the current span of each thread for profilers.
  *
- * C11, C++11 and FFI; link with `pkg-config --cflags --libs kiln-span`.  docs/span.md is the tour,
- * examples/spans.c a whole program.
+ * C11, C++11 and FFI; link with `pkg-config --cflags --libs kiln-span`.  docs/span.md is the guide,
+ * examples/spans.c a complete program.
  *
  *     kiln_span_scope s;
  *     kiln_span_enter(&s, trace_id, span_id, KILN_SPAN_SAMPLED);
  *     kiln_span_attr(route, "/cart", 5);            // int route = kiln_span_key("http.route");
  *     ...
- *     kiln_span_exit(&s);                           // what was there before is there again
+ *     kiln_span_exit(&s);                           // restores the previous context
  *
- * The calling thread's context lies where OpenTelemetry says (OTEP 4947: the TLS variable
- * otel_thread_ctx_v1 points to it), so that any profiler, inside or outside, finds it: Kiln's agent,
- * `kiln ctx PID`, an eBPF profiler.  kiln_span_publish says who the process is (OTEP 4719).
+ * The TLS variable otel_thread_ctx_v1 points to the context of the calling thread, as OTEP 4947
+ * specifies, so that any profiler inside or outside the process finds it: Kiln's agent, `kiln ctx
+ * PID`, an eBPF profiler.  kiln_span_publish publishes the resource of the process (OTEP 4719).
  *
- * Cost.  Enter, exit and attributes write a few bytes of thread-local memory: no lock, no call into
- *   the kernel, no allocation.  Enter and exit may be used in a signal handler, in pairs, once the
- *   thread has entered a scope before; the others may not.
- * Threads.  A scope and a context have one thread at a time; the rest is for any thread.
- * Errors.  Nothing here aborts, prints or touches errno that it does not own.  What did not fit is
- *   counted (kiln_span_count). */
+ * Cost.  Enter, exit and attributes write a few bytes of thread-local memory: no lock, no system
+ *   call, no allocation.  A signal handler may call enter and exit, in pairs, after the thread has
+ *   entered a scope outside the handler; it must not call the other functions.
+ * Threads.  Only one thread at a time may use a scope or a context.  All functions may be called
+ *   from any thread.
+ * Errors.  No function aborts, prints, or changes errno unless stated.  Attributes that do not fit
+ *   are counted (kiln_span_count). */
 #ifndef KILN_SPAN_H
 #define KILN_SPAN_H
 
@@ -42,69 +43,75 @@ extern "C" {
 
 enum {
     KILN_SPAN_SAMPLED = 1,        /* W3C trace-flags: the trace is recorded */
-    KILN_SPAN_RECORD_BYTES = 640, /* a whole record, as the OTEP bounds it */
-    KILN_SPAN_ATTR_BYTES = 612,   /* of it for attributes: 2 bytes and the value each */
-    KILN_SPAN_VALUE_BYTES = 255,  /* of one value */
-    KILN_SPAN_KEYS = 256          /* names of attributes in a process */
+    KILN_SPAN_RECORD_BYTES = 640, /* size limit of a record in the OTEP */
+    KILN_SPAN_ATTR_BYTES = 612,   /* its part for attributes: 2 bytes and the value for each */
+    KILN_SPAN_VALUE_BYTES = 255,  /* size limit of one value */
+    KILN_SPAN_KEYS = 256          /* limit of attribute names in a process */
 };
 
-/* What a scope covers, until its exit; lives in the caller's frame.  Its content is ours. */
+/* Saved state of a scope; the caller provides the memory until the exit.  The content is
+ * private. */
 typedef struct kiln_span_scope {
     uint64_t saved[4];
     uint64_t base;
 } kiln_span_scope;
 
-/* From here on the calling thread works on this span.  Ids are bytes in W3C order; 16 zeros mean
- * "no span".  Attributes that are set stay in force. */
+/* Sets the span of the calling thread.  Ids are bytes in W3C order; a trace id of 16 zeros means
+ * "no span".  Attributes that are already set remain. */
 KILN_API void kiln_span_enter(kiln_span_scope *scope, const uint8_t trace_id[16],
                               const uint8_t span_id[8], uint8_t trace_flags);
 
-/* Puts back what the matching enter found, attributes included.  Scopes end in reverse order. */
+/* Restores the span and the attributes to those before the matching enter.  Scopes must end in
+ * reverse order. */
 KILN_API void kiln_span_exit(const kiln_span_scope *scope);
 
 /* ---- attributes ---- */
 
-/* The number of an attribute's name; the same name gives the same number.  Takes a lock and, once
- * published, publishes again: ask once, keep the number.  -1 when there are KILN_SPAN_KEYS already,
- * or the name is empty or does not fit (counted). */
+/* Returns the number of an attribute name; equal names have equal numbers.  Takes a lock and
+ * publishes the process context again if it is published: call it once per name and keep the
+ * number.  Returns -1 if there are KILN_SPAN_KEYS names already, or the name is empty or too long
+ * (counted). */
 KILN_API int kiln_span_key(const char *name);
 
-/* Sets an attribute of the thread's context until the innermost scope ends; inside one scope the last
- * value counts.  Without a scope it stays.  A longer value is cut between characters (counted).
- * false: no such key, or no room (counted); what was set before stays as it was. */
+/* Sets an attribute of the calling thread until the innermost scope ends, or permanently without a
+ * scope. Within one scope a later value replaces an earlier one.  A value that is too long is
+ * truncated between characters (counted).  Returns false and changes nothing if the key is unknown
+ * or the record has no room (counted). */
 KILN_API bool kiln_span_attr(int key, const char *value, size_t n);
 
 /* ---- tasks that move between threads ---- */
 
-/* The context of a task while it is on no thread.  {0} is none. */
+/* The context of a task that no thread is running.  {0} is an empty context. */
 typedef struct kiln_span_context {
     uint16_t base;
     uint16_t reserved[3];
     uint64_t record[KILN_SPAN_RECORD_BYTES / 8];
 } kiln_span_context;
 
-/* A copy of the calling thread's context, to hand to another one. */
+/* Copies the context of the calling thread, for use by another thread. */
 KILN_API void kiln_span_current(kiln_span_context *out);
 
-/* The thread goes on with the task; what was there goes to *outer (NULL: nobody wants it). */
+/* Makes *task the context of the calling thread and stores the previous context in *outer.  If
+ * outer is NULL, the previous context is discarded. */
 KILN_API void kiln_span_attach(const kiln_span_context *task, kiln_span_context *outer);
 
-/* The task leaves the thread and is kept in *task (NULL: it is over); *outer comes back (NULL:
- * nothing).  Scopes that are open in the task end where it is attached then. */
+/* Stores the context of the calling thread in *task and restores *outer. task is NULL when the task
+ * has ended; a NULL outer restores an empty context.  Scopes that are open in the task may be ended
+ * by the thread that attaches it next. */
 KILN_API void kiln_span_detach(kiln_span_context *task, const kiln_span_context *outer);
 
 /* ---- the process ---- */
 
 typedef struct kiln_span_pair {
-    const char *key, *value; /* UTF-8, terminated, at most 4096 bytes each */
+    const char *key, *value; /* UTF-8, NUL-terminated, at most 4096 bytes each */
 } kiln_span_pair;
 
 typedef struct kiln_span_process {
     size_t size;                 /* sizeof(kiln_span_process) */
     const char *service_name;    /* NULL: OTEL_SERVICE_NAME, else unknown_service:PROGRAM */
-    const char *service_version; /* NULL: not said */
+    const char *service_version; /* NULL: not set */
     const kiln_span_pair
-        *resource; /* more attributes of the resource; they win over the environment */
+        *resource; /* more resource attributes; they take precedence over the environment */
     size_t n_resource;
     const kiln_span_pair *attributes; /* of the process, not of its resource */
     size_t n_attributes;
@@ -112,31 +119,31 @@ typedef struct kiln_span_process {
 
 typedef enum kiln_span_code {
     KILN_SPAN_OK = 0,
-    KILN_SPAN_USAGE, /* NULL or empty key, text that is no UTF-8 or too long */
-    KILN_SPAN_LIMIT, /* all of it takes more than 64 KiB */
-    KILN_SPAN_TAKEN, /* somebody else in this process has published already */
-    KILN_SPAN_SYSTEM /* the kernel gave neither a memfd nor a name for memory; errno says why */
+    KILN_SPAN_USAGE, /* a key is NULL or empty, or text is not UTF-8 or too long */
+    KILN_SPAN_LIMIT, /* the context exceeds 64 KiB */
+    KILN_SPAN_TAKEN, /* another library in this process has already published a context */
+    KILN_SPAN_SYSTEM /* the kernel supports neither a memfd nor named memory; errno is set */
 } kiln_span_code;
 
-/* Says who this process is, so that readers outside can tell (OTEP 4719); again: says it anew.  All is
- * copied.  NULL: by OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES alone.  service.instance.id is made
- * up unless given.  A forked child has published nothing: it calls this again and gets another
- * instance id. */
+/* Publishes the resource of this process for readers outside it (OTEP 4719); a further call
+ * replaces it. Everything is copied.  If process is NULL, uses only OTEL_SERVICE_NAME and
+ * OTEL_RESOURCE_ATTRIBUTES.  Generates service.instance.id unless it is given.  A forked child does
+ * not inherit the context: it must call this function again, and gets another instance id. */
 KILN_API kiln_span_code kiln_span_publish(const kiln_span_process *process);
 
-/* Takes it back. */
+/* Removes the published context. */
 KILN_API void kiln_span_unpublish(void);
 
-/* One sentence. */
+/* Returns a sentence that describes the code. */
 KILN_API const char *kiln_span_code_text(kiln_span_code code);
 
-/* ---- what was lost ---- */
+/* ---- counters ---- */
 
 typedef struct kiln_span_counters {
     size_t size;            /* sizeof(kiln_span_counters) */
-    uint64_t attrs_dropped; /* the record had no room */
-    uint64_t attrs_cut;     /* longer than KILN_SPAN_VALUE_BYTES */
-    uint64_t keys_refused;
+    uint64_t attrs_dropped; /* attributes dropped because the record had no room */
+    uint64_t attrs_cut;     /* values truncated to KILN_SPAN_VALUE_BYTES */
+    uint64_t keys_refused;  /* names rejected by kiln_span_key */
 } kiln_span_counters;
 
 KILN_API void kiln_span_count(kiln_span_counters *out);
@@ -146,7 +153,7 @@ KILN_API void kiln_span_count(kiln_span_counters *out);
 
 namespace kiln
 {
-/* A scope that ends with its block. */
+/* A scope that ends with its C++ block. */
 class span
 {
   public:

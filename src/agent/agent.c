@@ -1,18 +1,18 @@
-/* The agent's life inside a program: constructor, shipper thread, fork, exec, exit.
+/* The agent in a program, from start to exit: constructor, shipper thread, fork, exec, destructor.
  *
- *   constructor ─ off: returns, nothing was done
+ *   constructor ─ off: returns without any effect
  *               └ on: capture_open, shipper thread ─ flush … flush ─ destructor: last flush, report
  *
- * Globals: a library that is loaded into somebody's process has one beginning and one end, and the
- * functions the loader, fork and exit call take no argument. */
+ * The state is global: the functions that the loader, fork and exit call take no argument. */
 #include "agent/capture.h"
 #include "agent/config.h"
 #include "agent/descriptors.h"
-#include "agent/filters.h"
+#include "agent/seccomp.h"
 #include "agent/heap/link.h"
 #include "agent/report.h"
 #include "agent/shipper.h"
-#include "agent/voice.h"
+#include "agent/messages.h"
+#include "base/time.h"
 #include "base/ban.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,19 +27,18 @@
 #include <unistd.h>
 
 enum {
-    STACK_BYTES = 512 << 10, /* of the shipper's thread: demangling recurses */
-    /* Exit waits so long beyond KILN_EXIT_TIMEOUT for things to be put away: longer than the exporter needs
-     * to give up a thread that hangs in a name lookup. */
+    STACK_BYTES = 512 << 10, /* stack of the shipper thread: large, because demangling recurses */
+    /* Time that exit waits beyond KILN_EXIT_TIMEOUT for cleanup.  It is longer than the exporter
+     * needs to abandon a thread that hangs in a name lookup. */
     GRACE_MS = 1000,
-    LEAST_MS = 100, /* that the exporter has at the end, however long the last flush took */
-    ASK_FLUSH = 1,
-    ASK_LOOK = 2,
-    ASK_DELIVER = 4,
-    ASK_STOP = 8,
+    LEAST_MS = 100, /* minimum time for the exporter at exit, however long the last flush took */
+    REQUEST_FLUSH = 1,
+    REQUEST_MAPPINGS = 2,
+    REQUEST_DELIVER = 4,
+    REQUEST_STOP = 8,
 };
 
 #define EXPORT __attribute__((visibility("default")))
-#define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
 static struct {
@@ -47,14 +46,15 @@ static struct {
     arena settings;
     shipper shipper;
     uint64_t start;    /* Unix ns */
-    _Atomic pid_t pid; /* whose agent this is; 0: off */
-    /* The shipper sleeps on `asked`; who waits for it sleeps on `served`, which counts the rounds in
-     * which it delivered. */
-    _Atomic uint32_t asked, served;
-    _Atomic uint64_t leave_by; /* CLOCK_MONOTONIC: all that somebody waits for shall be done */
+    _Atomic pid_t pid; /* process that this agent belongs to; 0: off */
+    /* The shipper sleeps on `requests`.  Threads that wait for the shipper sleep on `served`, which
+     * counts its deliveries. */
+    _Atomic uint32_t requests, served;
+    _Atomic uint64_t leave_by; /* CLOCK_MONOTONIC deadline of request_and_wait */
 } agent;
 
-/* By a name of our own: the exported one is the first agent's when there are two. */
+/* Used by this file through its static name: with two agents in a process, the exported name
+ * resolves to the first one. */
 static const agent_for_heap table = {
     .version = HEAP_LINK_VERSION, .stack_here = capture_stack_here, .own_thread = capture_is_own};
 EXPORT extern const agent_for_heap kiln_agent_for_heap __attribute__((alias("table")));
@@ -81,54 +81,55 @@ static void wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Async-signal-safe, as _exit is. */
-static void ask(uint32_t what)
+/* Wakes the shipper with a request.  Async-signal-safe, because _exit is. */
+static void request(uint32_t what)
 {
-    atomic_fetch_or(&agent.asked, what);
-    wake(&agent.asked);
+    atomic_fetch_or(&agent.requests, what);
+    wake(&agent.requests);
 }
 
-/* Asks, and waits until it was done or the time is over. */
-static void ask_and_wait(uint32_t what)
+/* Sends a request and waits until it is served or the deadline has passed. */
+static void request_and_wait(uint32_t what)
 {
-    capture_hush();
+    capture_suspend_thread();
     uint64_t leave_by = now_of(CLOCK_MONOTONIC) + agent.config.exit_ns;
     uint64_t deadline = leave_by + GRACE_MS * NS_PER_MS;
     atomic_store(&agent.leave_by, leave_by);
     uint32_t before = atomic_load(&agent.served);
-    ask(what);
+    request(what);
     while (atomic_load(&agent.served) == before && now_of(CLOCK_MONOTONIC) < deadline)
         sleep_on(&agent.served, before, deadline);
 }
 
-/* ---- the shipper's thread ---- */
+/* ---- shipper thread ---- */
 
-static void say(void *who, const char *sentence) { (void)who, voice_say(sentence); }
-static void on_pressed(void *who) { (void)who, ask(ASK_FLUSH); }
-static void on_mapped(void *who) { (void)who, ask(ASK_LOOK); }
-static void on_exporter(void *who) { (void)who, capture_own_thread("kiln-export"); }
+static void warn(void *ctx, const char *text) { (void)ctx, messages_print(text); }
+static void on_flush_due(void *ctx) { (void)ctx, request(REQUEST_FLUSH); }
+static void on_mapped(void *ctx) { (void)ctx, request(REQUEST_MAPPINGS); }
+static void on_exporter(void *ctx) { (void)ctx, capture_own_thread("kiln-export"); }
 
 static void write_report(void)
 {
-    const char *said[VOICE_SENTENCES];
+    const char *messages[MESSAGES_MAX];
     err e = {0};
     char text[384];
     if (!agent.config.report) return;
     agent_report r = {.start = agent.start,
                       .end = now_of(CLOCK_REALTIME),
-                      .advice = said,
-                      .n_advice = voice_said(said)};
-    if (!agent_report_write(&agent.shipper, &r, &e)) voice_say(err_text(&e, text, sizeof text));
+                      .advice = messages,
+                      .n_advice = messages_list(messages)};
+    if (!agent_report_write(&agent.shipper, &r, &e))
+        messages_print(err_text(&e, text, sizeof text));
 }
 
-/* Wrappers (env, nice, a shell's last command) live for a moment: nothing to tell of them when they exec. */
+/* Returns false for wrappers (env, nice, the last command of a shell), which exec at once. */
 static bool has_samples(void)
 {
     capture_counts c = capture_count();
     return c.cpu_samples || c.wall_samples || agent.shipper.heap;
 }
 
-/* Of the time that exit may take; the flush has had its share. */
+/* Returns what remains of the exit timeout after the last flush. */
 static uint64_t time_left(void)
 {
     uint64_t now = now_of(CLOCK_MONOTONIC), by = atomic_load(&agent.leave_by);
@@ -137,16 +138,16 @@ static uint64_t time_left(void)
     return exit_ns < least ? exit_ns : least;
 }
 
-/* false: that was the last round. */
-static bool serve(uint32_t asked, uint64_t deadline)
+/* Handles the pending requests.  Returns false when the thread has to end. */
+static bool serve(uint32_t requests, uint64_t deadline)
 {
     shipper *s = &agent.shipper;
-    bool stop = asked & ASK_STOP, due = now_of(CLOCK_MONOTONIC) >= deadline;
-    if (asked & ASK_LOOK) shipper_look(s);
-    if (due || (asked & ~(uint32_t)ASK_LOOK)) shipper_flush(s, stop);
-    if (asked & ASK_DELIVER) shipper_wait(s, time_left());
+    bool stop = requests & REQUEST_STOP, due = now_of(CLOCK_MONOTONIC) >= deadline;
+    if (requests & REQUEST_MAPPINGS) shipper_read_mappings(s);
+    if (due || (requests & ~(uint32_t)REQUEST_MAPPINGS)) shipper_flush(s, stop);
+    if (requests & REQUEST_DELIVER) shipper_wait(s, time_left());
     if (stop) shipper_close(s, time_left());
-    if (stop || (asked & ASK_DELIVER)) {
+    if (stop || (requests & REQUEST_DELIVER)) {
         if (stop || has_samples()) write_report();
         atomic_fetch_add(&agent.served, 1);
         wake(&agent.served);
@@ -154,21 +155,21 @@ static bool serve(uint32_t asked, uint64_t deadline)
     return !stop;
 }
 
-static void *run(void *who)
+static void *run(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     capture_own_thread("kiln-ship");
     descriptors_own();
     uint64_t deadline = now_of(CLOCK_MONOTONIC) + agent.config.flush_ns;
     for (;;) {
-        uint32_t asked = atomic_exchange(&agent.asked, 0);
+        uint32_t requests = atomic_exchange(&agent.requests, 0);
         uint64_t now = now_of(CLOCK_MONOTONIC);
-        if (!asked && now < deadline) {
-            sleep_on(&agent.asked, 0, deadline);
+        if (!requests && now < deadline) {
+            sleep_on(&agent.requests, 0, deadline);
             continue;
         }
-        bool flushes = now >= deadline || (asked & ~(uint32_t)ASK_LOOK);
-        if (!serve(asked, deadline)) return NULL;
+        bool flushes = now >= deadline || (requests & ~(uint32_t)REQUEST_MAPPINGS);
+        if (!serve(requests, deadline)) return NULL;
         if (flushes) deadline = now + agent.config.flush_ns;
     }
 }
@@ -183,62 +184,64 @@ static bool start_thread(err *e)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    capture_own_births(true);
+    capture_own_new_threads(true);
     int r = pthread_create(&t, &attr, run, NULL);
-    capture_own_births(false);
+    capture_own_new_threads(false);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return r == 0 || err_sys(e, r, "cannot start the agent's thread");
 }
 
-/* ---- leaving ---- */
+/* ---- exit ---- */
 
-/* Nobody reads the heap's totals any more. */
+/* Stops sampling, because nothing reads the totals from now on. */
 static void stop_heap(void)
 {
     if (agent.shipper.heap) agent.shipper.heap->stop();
 }
 
-/* exec and _exit run no destructors.  In a child of vfork the pid is another one: it is not ours. */
-static void on_leaving(void *who, bool exec)
+/* Delivers before exec and _exit, which run no destructors.  A child of vfork has a different pid
+ * and is ignored. */
+static void on_leaving(void *ctx, bool exec)
 {
-    (void)who;
+    (void)ctx;
     if (!agent.pid || getpid() != agent.pid || capture_is_own()) return;
-    ask_and_wait(exec ? ASK_FLUSH | ASK_DELIVER : ASK_STOP);
+    request_and_wait(exec ? REQUEST_FLUSH | REQUEST_DELIVER : REQUEST_STOP);
     if (exec) return;
     agent.pid = 0;
     stop_heap();
 }
 
-/* The threads of the program may make none of our system calls: nobody waits for the delivery. */
-static void on_retired(void *who)
+/* Requests the last delivery without waiting for it: under the seccomp filter, the program's
+ * threads must not make the agent's system calls. */
+static void on_retired(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     agent.pid = 0;
     stop_heap();
-    ask(ASK_STOP);
+    request(REQUEST_STOP);
 }
 
 static void __attribute__((destructor)) agent_end(void)
 {
     if (!agent.pid || getpid() != agent.pid) return;
-    ask_and_wait(ASK_STOP);
+    request_and_wait(REQUEST_STOP);
     agent.pid = 0;
     stop_heap();
     capture_close();
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
-static const char *get_variable(void *who, const char *name) { return (void)who, getenv(name); }
+static const char *get_variable(void *ctx, const char *name) { return (void)ctx, getenv(name); }
 
-static const otlp_environment environment = {get_variable, say, NULL};
+static const otlp_environment environment = {get_variable, warn, NULL};
 
-/* Before it is known whether there is an agent at all, nothing is looked at that need not be. */
-static void warn_early(void *who, const char *sentence)
+/* Prints a warning before start() opens the messages. */
+static void warn_early(void *ctx, const char *text)
 {
-    voice_open();
-    say(who, sentence);
+    messages_open();
+    warn(ctx, text);
 }
 
 static bool open_capture(err *e)
@@ -251,11 +254,10 @@ static bool open_capture(err *e)
         .wall_ns = c->wall ? c->wall_ns : 0,
         .max_frames = c->max_frames,
         .max_tables = c->unwind_bytes,
-        .at_once = c->heap,
         .exclude = c->exclude,
-        .say = say,
-        .pressed = on_pressed,
-        .press_at = c->to == EXPORT_SPLUNK ? SHIPPER_RECORDS : 0,
+        .warn = warn,
+        .flush_due = on_flush_due,
+        .flush_at = c->to == EXPORT_SPLUNK ? SHIPPER_RECORDS : 0,
         .mapped = on_mapped,
         .leaving = on_leaving,
         .retired = on_retired,
@@ -267,28 +269,28 @@ static void open_heap(void)
 {
     const heap_for_agent *h = dlsym(RTLD_DEFAULT, "kiln_heap_for_agent");
     if (!h)
-        voice_say(
-            "KILN_PROFILE has heap, but libkiln-heap.so is not loaded: put it into LD_PRELOAD "
-            "behind libkiln-agent.so");
+        messages_print("KILN_PROFILE includes heap, but libkiln-heap.so is not loaded: add it to "
+                       "LD_PRELOAD after libkiln-agent.so");
     else if (h->version != HEAP_LINK_VERSION)
-        voice_say("libkiln-heap.so is of another version: no heap profile");
+        messages_print(
+            "libkiln-heap.so has a different version than the agent: no heap profile is taken");
     else if (!h->start(agent.config.heap_bytes))
-        voice_say("no memory for the tables of allocations: no heap profile");
+        messages_print("not enough memory for the tables of allocations: no heap profile is taken");
     else
         agent.shipper.heap = h;
 }
 
-/* Everything of the shipper anew; what a parent had is left alone. */
+/* Opens a new shipper.  In a forked child the parent's memory is not touched. */
 static bool open_shipper(err *e)
 {
     const shipper *old = &agent.shipper;
     agent.shipper = (shipper){.heap = old->heap,
                               .net = old->net,
                               .has_net = old->has_net,
-                              .say = say,
+                              .warn = warn,
                               .own_thread = on_exporter};
     agent.start = now_of(CLOCK_REALTIME);
-    atomic_store(&agent.asked, 0);
+    atomic_store(&agent.requests, 0);
     return shipper_open(&agent.shipper, &agent.config, &environment, e);
 }
 
@@ -302,7 +304,7 @@ static void on_fork_child(void)
         stop_heap();
         return;
     }
-    voice_forked();
+    messages_forked();
     agent.config.file = files_of_child(agent.config.file, &agent.settings);
     agent.config.report = files_of_child(agent.config.report, &agent.settings);
     if (agent.shipper.heap) agent.shipper.heap->forked();
@@ -316,7 +318,7 @@ static void on_fork_child(void)
 static bool begin(err *e)
 {
     if (!agent_config_read(&environment, &agent.settings, &agent.config, e)) return false;
-    if (agent.config.quiet) voice_quiet();
+    if (agent.config.quiet) messages_quiet();
     agent.config.file = files_absolute(agent.config.file, true, &agent.settings);
     agent.config.report = files_absolute(agent.config.report, true, &agent.settings);
     agent.config.spool = files_absolute(agent.config.spool, false, &agent.settings);
@@ -332,7 +334,7 @@ static bool begin(err *e)
     return true;
 }
 
-/* Preloaded and linked: the first in the loader's order is the agent. */
+/* The agent may be both preloaded and linked.  Only the first in the loader's order profiles. */
 static bool is_second(void)
 {
     const void *first = dlsym(RTLD_DEFAULT, "kiln_agent_for_heap");
@@ -344,19 +346,20 @@ static void start(void)
     err e = {0};
     char why[384], text[448];
     if (!agent_wanted(&(otlp_environment){get_variable, warn_early, NULL})) return;
-    /* Not a word: the filter may forbid even that. */
-    if (filters_open(getenv(FILTERS_VARIABLE))) return;
-    voice_open();
+    /* no message, because the filter may forbid write */
+    if (seccomp_open(getenv(SECCOMP_VARIABLE))) return;
+    messages_open();
     if (getauxval(AT_SECURE)) {
-        voice_say("this program runs with rights of its own (setuid): it is not profiled");
+        messages_print(
+            "this program is setuid, setgid or has file capabilities: it is not profiled");
         return;
     }
     if (is_second() || begin(&e)) return;
-    snprintf(text, sizeof text, "no profile of this program: %s", err_text(&e, why, sizeof why));
-    voice_say(text);
+    snprintf(text, sizeof text, "this program is not profiled: %s", err_text(&e, why, sizeof why));
+    messages_print(text);
 }
 
-/* A program finds errno 0 at its start. */
+/* Preserves errno, because a program expects 0 at its start. */
 static void __attribute__((constructor)) agent_begin(void)
 {
     int before = errno;

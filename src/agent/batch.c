@@ -1,3 +1,5 @@
+/* Fills a batch: interns stacks, threads, links and attributes in the memory of the batch.  A
+ * failed addition leaves the batch as it was, so that a full batch is always consistent. */
 #include "agent/batch.h"
 
 #include "base/ban.h"
@@ -37,7 +39,7 @@ static bool same_stack(const batch *b, uint32_t at, const uintptr_t *pcs, const 
            (!s->n || memcmp(&b->pcs.v[t->first], pcs, s->n * sizeof *pcs) == 0);
 }
 
-/* Room is made before anything is added: a failure leaves no half of a stack. */
+/* Reserves space first, so that a failure leaves no partial stack. */
 static bool add_stack(batch *b, const uintptr_t *pcs, agent_stack *s)
 {
     if (!vec_reserve(&b->mem, &b->pcs, s->n)) return false;
@@ -116,4 +118,18 @@ bool batch_attrs(batch *b, const uint8_t *bytes, size_t n, uint32_t *at)
     *at = (uint32_t)b->attrs.n - 1;
     hash_put(&b->attrs_index, i, h, *at);
     return true;
+}
+
+bool batch_context(const raw_sample *raw, batch *b, agent_sample *out)
+{
+    agent_link l;
+    if (!raw->in_context) return true;
+    if (raw->span.has_ids) {
+        memcpy(l.trace_id, raw->span.trace_id, sizeof l.trace_id);
+        memcpy(l.span_id, raw->span.span_id, sizeof l.span_id);
+        if (!batch_link(b, &l, &out->link)) return false;
+    }
+    /* `kiln run` reads raw samples from memory that the probe can overwrite. */
+    if (raw->span.n_attrs > sizeof raw->span.attrs) return true;
+    return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
 }

@@ -1,11 +1,13 @@
+/* Copies and unwinds the stack of a waiting thread.  One small copy is enough for most stacks.
+ * When the unwinder needs more, the function repeats with a larger copy. */
 #include "agent/blocked.h"
 
-#include "unwind/arch.h"
+#include "arch/context.h"
 #include "base/ban.h"
 
 enum {
     PAGE = 4096,
-    FIRST = 32 << 10, /* most stacks are whole in it */
+    FIRST = 32 << 10, /* most stacks fit */
 };
 
 uint64_t blocked_cpu_own(int tasks, uint32_t tid)
@@ -34,7 +36,7 @@ static bool line_of(const blocked_process *p, uint32_t tid, task_wait *out, bool
     return task_wait_parse(text, out);
 }
 
-/* What can be read of [at, at + n), up to the first page that is not there. */
+/* Reads [at, at + n) up to the first unmapped page.  Returns the number of bytes read. */
 static size_t read_up_to(const memory *m, uintptr_t at, char *to, size_t n)
 {
     if (memory_read(m, at, to, n)) return n;
@@ -48,7 +50,7 @@ static size_t read_up_to(const memory *m, uintptr_t at, char *to, size_t n)
     return got;
 }
 
-/* From the red zone up, to the end of the stack if that is known.  `more` says whether there may be more. */
+/* Copies the stack from the red zone to its known end.  Sets *more when it may continue. */
 static stack_copy copy_stack(const blocked_process *p, const blocked_thread *t, uintptr_t sp,
                              size_t max, bool *more)
 {
@@ -63,23 +65,23 @@ static stack_copy copy_stack(const blocked_process *p, const blocked_thread *t, 
     return c;
 }
 
-static bool read_word(void *who, uintptr_t at, void *to, size_t n)
+static bool read_word(void *ctx, uintptr_t at, void *to, size_t n)
 {
-    return memory_read(who, at, to, n);
+    return memory_read(ctx, at, to, n);
 }
 
-static void look_at_span(const blocked_process *p, const blocked_thread *t, raw_sample *out)
+static void read_span(const blocked_process *p, const blocked_thread *t, raw_sample *out)
 {
     union {
         const memory *m;
-        void *who;
+        void *ctx;
     } u = {p->memory};
     out->in_context =
-        p->span && t->pointer && span_peek_at(p->span, t->pointer, read_word, u.who, &out->span);
+        p->span && t->pointer && span_peek_at(p->span, t->pointer, read_word, u.ctx, &out->span);
 }
 
-/* The thread has not run since `before` and `cpu` were read. */
-static bool stood_still(const blocked_process *p, const blocked_thread *t, const task_wait *before,
+/* Returns whether the thread has not run since `before` and `cpu` were read. */
+static bool has_not_run(const blocked_process *p, const blocked_thread *t, const task_wait *before,
                         uint64_t cpu)
 {
     task_wait now;
@@ -95,11 +97,11 @@ blocked_how blocked_walk(const blocked_process *p, const blocked_thread *t, unwi
     bool known, more = true;
     *cpu = p->cpu(p->tasks, t->tid);
     if (!line_of(p, t->tid, &wait, &known)) return known ? BLOCKED_MOVED : BLOCKED_UNKNOWN;
-    look_at_span(p, t, out);
+    read_span(p, t, out);
     unwind_result u = {0};
     for (size_t max = FIRST; more; max = BLOCKED_COPY) {
         stack_copy c = copy_stack(p, t, wait.sp, max, &more);
-        if (!stood_still(p, t, &wait, *cpu)) return BLOCKED_MOVED;
+        if (!has_not_run(p, t, &wait, *cpu)) return BLOCKED_MOVED;
         if (!c.n) return BLOCKED_UNKNOWN;
         unwind_regs regs = {.pc = wait.pc, .sp = wait.sp};
         u = unwind_copy(tables, &regs, 0, &c, out->pcs, raw_room(max_frames));

@@ -1,27 +1,27 @@
 /* agent/blocked.h - takes the stack of a thread that waits in the kernel, without a signal.
  *
- *   cpu      ns that the thread has run
- *   line     tid/syscall: the call, its arguments, sp, pc; "running" for a thread that does not wait
- *   copy     its stack from sp on; its span record
- *   line     again, and cpu: if either differs the thread has run, and everything is discarded
- *   walk     the copy, from pc and sp alone (unwind_copy)
+ *   cpu      reads the CPU time of the thread
+ *   syscall  reads TID/syscall: call, arguments, sp and pc; "running" if the thread does not wait
+ *   copy     copies its stack from sp on, and its span record
+ *   verify   reads CPU time and TID/syscall again; if either differs, discards the copy
+ *   walk     unwinds the copy, from pc and sp alone (unwind_copy)
  *
- * Everything comes through the arguments: a directory of tasks and a memory, so that the threads may be those of
- * another process.  The tables must be the tables of that process. */
+ * The caller passes the task directory of the process and an accessor for its memory, so the thread
+ * may belong to another process.  The unwind tables must be those of that process. */
 #pragma once
 #include "agent/signal/raw.h"
 #include "agent/task.h"
 #include "ctx/memory.h"
 
-enum { BLOCKED_COPY = 1 << 20 }; /* bytes of a stack that are looked at, at most */
+enum { BLOCKED_COPY = 1 << 20 }; /* maximum bytes of a stack to copy */
 
 typedef struct blocked_process {
     int tasks; /* /proc/PID/task */
     const memory *memory;
-    uint64_t (*cpu)(int tasks, uint32_t tid); /* one of the three below */
+    uint64_t (*cpu)(int tasks, uint32_t tid); /* one of the functions below */
     const span_place *span;                   /* NULL: spans are not read */
-    own_calls own;                            /* frames of ours, which are left out */
-    void *copy;                               /* BLOCKED_COPY bytes, the caller's */
+    own_calls own; /* functions of the agent, which are removed from the stack */
+    void *copy;    /* BLOCKED_COPY bytes, owned by the caller */
 } blocked_process;
 
 typedef struct blocked_thread {
@@ -32,18 +32,20 @@ typedef struct blocked_thread {
 
 typedef enum blocked_how {
     BLOCKED_TAKEN,
-    BLOCKED_MOVED,   /* it has run in the meantime, or runs */
-    BLOCKED_UNKNOWN, /* the kernel tells neither place nor stack */
+    BLOCKED_MOVED,   /* the thread runs, or has run in the meantime */
+    BLOCKED_UNKNOWN, /* the kernel provides neither pc nor sp */
 } blocked_how;
 
-/* CPU time: of a thread of this process; of a thread of another one, by tid/schedstat; of a whole process, by its clock, which takes a
- * tenth of the time and stands for the thread of a process that has one.  0: not known. */
+/* Return the CPU time in ns; 0: not known.  _own: of a thread of this process.  _other: of a thread
+ * of another process, from TID/schedstat.  _single: of a process with one thread, from the process
+ * clock, which is ten times as fast. */
 uint64_t blocked_cpu_own(int tasks, uint32_t tid);
 uint64_t blocked_cpu_other(int tasks, uint32_t tid);
 uint64_t blocked_cpu_single(int tasks, uint32_t pid);
 
-/* Takes the stack of t into out->pcs (raw_bytes(max_frames)), with pc, sp, n, end, guesses, span and in_context.  *cpu is the
- * thread's CPU time: as long as it stays the same the stack holds. */
+/* Stores the stack of t in *out, which has raw_bytes(max_frames) bytes, and sets pc, sp, n, end,
+ * guesses, span and in_context.  Sets *cpu to the thread's CPU time.  As long as that does not
+ * change, the thread has not run and the stack is still valid. */
 NODISCARD blocked_how blocked_walk(const blocked_process *p, const blocked_thread *t,
                                    unwind_snapshot *tables, uint32_t max_frames, raw_sample *out,
                                    uint64_t *cpu);

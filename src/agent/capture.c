@@ -1,9 +1,12 @@
+/* Opens and closes the capture: memory of the handler, registry, signals, sampler thread, and the
+ * exchange of batches.  The order of opening matters: the signal handlers come last, because
+ * nothing may fail after them. */
 #include "agent/capture.h"
 
-#include "agent/filters.h"
+#include "agent/seccomp.h"
 #include "agent/forks.h"
 #include "agent/internal.h"
-#include "agent/life.h"
+#include "agent/lifecycle.h"
 #include "agent/own.h"
 #include "agent/signo.h"
 
@@ -23,9 +26,11 @@ enum {
     STOP_WAIT_S = 1,
 };
 
-capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+capture the_capture = {.registry_lock = PTHREAD_MUTEX_INITIALIZER,
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Without a system call when there is nothing: a filter of the program may be why. */
+/* Makes no system call when nothing is captured, because a seccomp filter of the program may have
+ * stopped the capture. */
 bool capture_here(void)
 {
     uint32_t pid = atomic_load(&handler.pid);
@@ -53,7 +58,7 @@ static capture_counts minus(capture_counts a, const capture_counts *b)
 capture_counts capture_totals(capture *c)
 {
     capture_counts n = c->n;
-    n.strangers += atomic_load(&handler.counts->strangers);
+    n.strangers += atomic_load(&handler.counts->foreign_signals);
     n.ring_full += atomic_load(&handler.counts->ring_full);
     n.threads_lost += threads_lost();
     n.events_closed += cpu_closed();
@@ -81,15 +86,15 @@ static struct {
     ring_ends ends;
     handler_counts counts;
     _Atomic uint32_t wake;
-} inside; /* of a process that drains its own ring */
+} inside; /* ring and counters of a process that drains its own ring */
 
-void capture_use_outlet(const capture_outlet *o)
+void capture_use_sink(const capture_sink *o)
 {
     handler.ring = o->ring;
     handler.counts = o->counts;
     handler.wake = o->wake;
     handler.wake_op = FUTEX_WAKE;
-    handler.desk = o->desk;
+    handler.proc_slot = o->proc_slot;
     handler.outside = true;
 }
 
@@ -111,10 +116,10 @@ static bool open_ring(uint32_t max_frames)
     return true;
 }
 
-/* Zero pages are an empty ring. */
+/* Replaces the ring with zero pages, which are an empty ring. */
 void capture_forget_ring(void)
 {
-    if (handler.outside) return; /* of all processes */
+    if (handler.outside) return; /* shared with other processes */
     madvise(handler.ring.cells, RING_BYTES, MADV_DONTNEED);
     atomic_store(&handler.ring.ends->tail, 0);
     atomic_store(&handler.ring.ends->head, 0);
@@ -126,19 +131,20 @@ bool capture_open_registry(capture *c, err *e)
     c->registry = registry_open(&o, e);
     if (!c->registry) return false;
     c->snapshots = c->over_budget = 0;
-    err later = {0}; /* the sampler tries again, and says it */
+    err later = {0}; /* ignored: the sampler tries again and warns */
     (void)!registry_refresh(c->registry, &later);
-    atomic_store(&handler.door, registry_door(c->registry));
+    atomic_store(&handler.gate, registry_gate(c->registry));
     return true;
 }
 
-/* Handlers look at a place only inside the registry's door: once it was empty, the spare place is ours. */
+/* Handlers use a span_place only between snapshot_enter and snapshot_leave.  When the gate has no
+ * readers, no handler uses the spare one, and this function may overwrite it. */
 void capture_locate_spans(capture *c)
 {
-    unwind_door *door = registry_door(c->registry);
+    unwind_gate *gate = registry_gate(c->registry);
     const span_place *shown = atomic_load(&handler.span);
     span_place *spare = shown == &c->places[0] ? &c->places[1] : &c->places[0];
-    if (atomic_load(&door->readers) != 0 && shown) return; /* again at the next look */
+    if (atomic_load(&gate->readers) != 0 && shown) return; /* the next refresh tries again */
     *spare = span_locate();
     atomic_store(&handler.span, spare);
     c->snapshots = registry_count(c->registry).snapshots;
@@ -150,38 +156,40 @@ bool capture_start(capture *c, uint64_t delay_ns, err *e)
 {
     pthread_attr_t a;
     uint64_t all = ~(UINT64_C(3) << 31),
-             before; /* but 32 and 33, libc's own: setuid waits for them */
+             before; /* all but 32 and 33, which libc needs: setuid waits for them */
     c->delay_ns = delay_ns;
     atomic_store(&c->stop, 0);
     pthread_attr_init(&a);
     pthread_attr_setstacksize(&a, SAMPLER_STACK);
-    /* It is born with all of them blocked; libc's call would leave ours out. */
+    /* The sampler inherits this mask.  The interposed pthread_sigmask would not block the agent's
+     * signals, so this is a system call. */
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
-    capture_own_births(true);
+    capture_own_new_threads(true);
     int sys = pthread_create(&c->sampler, &a, sampler_run, c);
-    capture_own_births(false);
+    capture_own_new_threads(false);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     pthread_attr_destroy(&a);
     c->has_sampler = sys == 0;
-    return sys == 0 || err_sys(e, sys, "the sampler's thread could not be started");
+    return sys == 0 || err_sys(e, sys, "cannot start the sampler thread");
 }
 
 static void gone(thread_record *t) { cpu_disarm(t); }
 
 static bool open_wall(capture *c, int sig, err *e)
 {
-    if (!c->o.wall_ns || c->o.outlet) return true;
+    if (!c->o.wall_ns || c->o.sink) return true;
     wall_opts w = {c->o.wall_ns, c->o.max_frames, sig, c->o.exclude};
     c->wall = wall_open(&w, e);
     return c->wall != NULL;
 }
 
-/* Last: nothing fails behind it.  SIGSTKFLT is left alone where there are no perf events. */
+/* Installs the handlers, as the last step, because nothing may fail afterwards.  Does not use
+ * SIGSTKFLT when there are no perf events. */
 static bool take_signals(capture *c, int round, int event, err *e)
 {
     if (!cpu_planned()->events) event = 0;
     if (!signo_take(round) || (event && !signo_take(event)))
-        return err_sys(e, errno, "no handler could be installed for signal %d", round);
+        return err_sys(e, errno, "cannot install a handler for signal %d", round);
     c->round = round;
     c->event = event;
     return true;
@@ -192,24 +200,24 @@ static bool open_sources(capture *c, err *e)
     int round = signo_free(), event = signo_free_event();
     if (!round)
         return err_set(e, ERR_LIMIT,
-                       "the program uses all real-time signals: none is left to sample with");
+                       "the program uses all real-time signals: none is left for sampling");
     return cpu_open(c->o.cpu_hz, c->o.source, round, event, e) && open_wall(c, round, e) &&
            take_signals(c, round, event, e);
 }
 
-static bool open_outlet(capture *c, err *e)
+static bool open_sink(capture *c, err *e)
 {
     handler.now = clock_gettime;
     handler.max_frames = c->o.max_frames;
-    capture_use_outlet(c->o.outlet);
-    if (!threads_open(gone, e) || !life_open(e) || !capture_open_registry(c, e)) return false;
+    capture_use_sink(c->o.sink);
+    if (!threads_open(gone, e) || !lifecycle_open(e) || !capture_open_registry(c, e)) return false;
     capture_locate_spans(c);
     return open_sources(c, e);
 }
 
 static bool open_parts(capture *c, err *e)
 {
-    if (c->o.outlet) return open_outlet(c, e);
+    if (c->o.sink) return open_sink(c, e);
     if (!c->tids)
         c->tids = mmap(NULL, THREADS_MAX * sizeof *c->tids, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -217,20 +225,20 @@ static bool open_parts(capture *c, err *e)
     handler.max_frames = c->o.max_frames;
     if (c->tids == MAP_FAILED) c->tids = NULL;
     if (!c->tids || !open_ring(c->o.max_frames))
-        return err_set(e, ERR_LIMIT, "no memory for samples");
+        return err_set(e, ERR_MEMORY, "not enough memory for samples");
     c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
-    if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
-    return threads_open(gone, e) && life_open(e) && capture_open_registry(c, e) &&
+    if (!c->current) return err_set(e, ERR_MEMORY, "not enough memory for samples");
+    return threads_open(gone, e) && lifecycle_open(e) && capture_open_registry(c, e) &&
            open_sources(c, e);
 }
 
-/* What was opened until something failed; mappings of the handler's stay for another try. */
+/* Closes what was opened before a failure.  The handler's mappings stay for the next attempt. */
 static void close_parts(capture *c)
 {
     atomic_store(&handler.pid, 0);
     wall_close(c->wall);
     c->wall = NULL;
-    atomic_store(&handler.door, NULL);
+    atomic_store(&handler.gate, NULL);
     registry_close(c->registry);
     c->registry = NULL;
     batch_close(c->current);
@@ -258,7 +266,7 @@ uint64_t capture_real_time(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The calling thread is the only one. */
+/* Called while the process has one thread. */
 void capture_begin_outside(capture *c)
 {
     thread_record *t = thread_self();
@@ -271,13 +279,14 @@ static bool begin(capture *c, err *e)
     if (c->current) c->current->start = capture_real_time();
     c->batch_number = 1;
     thread_record *t = thread_add((uint32_t)gettid(), true);
-    if (t) life_adopt(t);
+    if (t) lifecycle_adopt(t);
     atomic_store(&handler.pid, (uint32_t)getpid());
-    if (t && !c->o.outlet && cpu_planned()->events) {
+    if (t && !c->o.sink && cpu_planned()->events) {
         capture_locate_spans(c);
-        cpu_arm(t, false); /* now: the descriptor that it takes for a moment is in nobody's way */
+        /* at once, while the program has not opened descriptors that the event could disturb */
+        cpu_arm(t, false);
     }
-    if (!c->o.outlet) return capture_start(c, 0, e);
+    if (!c->o.sink) return capture_start(c, 0, e);
     capture_begin_outside(c);
     return true;
 }
@@ -288,7 +297,7 @@ bool capture_open(const capture_opts *o, err *e)
     if (c->current || atomic_load(&handler.pid))
         return err_set(e, ERR_USAGE, "capture runs already");
     take_opts(c, o);
-    (void)filters_open(NULL);
+    (void)seccomp_open(NULL);
     if (forks_open(e) && open_parts(c, e) && begin(c, e)) return true;
     close_parts(c);
     return false;
@@ -296,9 +305,9 @@ bool capture_open(const capture_opts *o, err *e)
 
 /* ---- ending ---- */
 
-static void disarm(void *who, thread_record *t)
+static void disarm(void *ctx, thread_record *t)
 {
-    (void)who;
+    (void)ctx;
     cpu_disarm(t);
 }
 
@@ -312,7 +321,7 @@ static void stop_sampler(capture *c)
     syscall(SYS_futex, handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     clock_gettime(CLOCK_REALTIME, &t);
     t.tv_sec += STOP_WAIT_S;
-    /* It may be waiting for a lock of the loader's that the ending program holds. */
+    /* The sampler may be waiting for a lock of the loader that the exiting program holds. */
     if (pthread_timedjoin_np(c->sampler, NULL, &t) != 0) pthread_detach(c->sampler);
     c->has_sampler = false;
 }
@@ -327,20 +336,20 @@ void capture_close(void)
 
 uint64_t capture_threads_lost(void) { return threads_lost(); }
 
-void capture_each_thread(void (*f)(void *who, const thread_face *t), void *who)
+void capture_each_thread(void (*f)(void *ctx, const thread_public *t), void *ctx)
 {
-    threads_peek(f, who);
+    threads_peek(f, ctx);
 }
 
-void capture_look(void)
+void capture_refresh(void)
 {
     capture *c = &the_capture;
     err e = {0};
-    if (!capture_here() || !c->o.outlet) return;
-    pthread_mutex_lock(&c->gate);
+    if (!capture_here() || !c->o.sink) return;
+    pthread_mutex_lock(&c->registry_lock);
     (void)!registry_refresh(c->registry, &e);
     if (c->snapshots != registry_count(c->registry).snapshots) capture_locate_spans(c);
-    pthread_mutex_unlock(&c->gate);
+    pthread_mutex_unlock(&c->registry_lock);
 }
 
 static batch *swap(capture *c, bool final)
@@ -357,7 +366,7 @@ static batch *swap(capture *c, bool final)
     if (next) next->start = b->end;
     c->current = next;
     c->batch_number++;
-    c->pressed = false;
+    c->flush_due = false;
     return b;
 }
 
@@ -372,18 +381,18 @@ batch *capture_take(bool final)
     return b;
 }
 
-/* ---- for the heap object ---- */
+/* ---- heap library ---- */
 
 size_t capture_stack_here(uintptr_t *pcs, size_t max, size_t skip, uint8_t *end)
 {
-    unwind_door *door = atomic_load(&handler.door);
+    unwind_gate *gate = atomic_load(&handler.gate);
     const thread_record *t = thread_self();
     unwind_regs regs = unwind_regs_here();
     *end = UNWIND_NO_RULE;
-    if (!door || !max) return 0;
-    unwind_result u = unwind(snapshot_enter(door), &regs, t ? &t->face.stack : NULL, pcs, max);
-    snapshot_leave(door);
-    size_t off = skip + 1 < u.n ? skip + 1 : u.n; /* this function too */
+    if (!gate || !max) return 0;
+    unwind_result u = unwind(snapshot_enter(gate), &regs, t ? &t->pub.stack : NULL, pcs, max);
+    snapshot_leave(gate);
+    size_t off = skip + 1 < u.n ? skip + 1 : u.n; /* + 1: this function */
     memmove(pcs, pcs + off, (u.n - off) * sizeof *pcs);
     *end = (uint8_t)u.end;
     return u.n - off;

@@ -1,3 +1,5 @@
+/* Arms and disarms a CPU timer or a perf event for each thread.  A signal of a perf event carries
+ * only the event's descriptor, so a table maps descriptors to threads for the handler. */
 #include "agent/cpu.h"
 
 #include "agent/events.h"
@@ -13,17 +15,19 @@
 #include "base/ban.h"
 
 enum {
-    FDS_MAX = 65536, /* descriptors that an event may have */
+    FDS_MAX = 65536, /* maximum descriptor number of an event */
     FDS_FROM =
-        4096,    /* events live from here on, or from half of the limit: out of the program's way */
-    SPREAD = 64, /* periods of threads differ by up to 1 in so many, so that they are not in step */
+        /* lowest descriptor of an event, or half of the limit, away from the program's */
+    4096,
+    /* periods of threads differ by up to 1/SPREAD, so that they are not synchronized */
+    SPREAD = 64,
 };
 
 static cpu_plan plan;
 static uint32_t fds_from;   /* lowest descriptor of an event */
-static uint32_t max_events; /* not more than a quarter of the descriptors */
+static uint32_t max_events; /* a quarter of the process's descriptor limit */
 static _Atomic uint32_t n_events;
-static _Atomic uint32_t fds_end; /* no event ever had this descriptor or a higher one */
+static _Atomic uint32_t fds_end; /* one above the highest descriptor that an event ever had */
 static _Atomic uint64_t n_closed;
 
 const cpu_plan *cpu_planned(void) { return &plan; }
@@ -34,7 +38,7 @@ uint64_t cpu_closed(void) { return atomic_load(&n_closed); }
 
 static event_opts event_of(const thread_record *t)
 {
-    return (event_opts){t->face.tid, t->period, plan.user_only, plan.event, fds_from, FDS_MAX};
+    return (event_opts){t->pub.tid, t->period, plan.user_only, plan.event, fds_from, FDS_MAX};
 }
 
 static bool arm_event(thread_record *t)
@@ -60,9 +64,9 @@ static void disarm_event(thread_record *t)
     int fd = t->event - 1;
     uint32_t me = thread_position(t) + 1;
     t->event = 0;
-    /* before somebody else's event can have the number, unless it has it already */
+    /* before another event can get the descriptor; no effect if it already has */
     atomic_compare_exchange_strong(&handler.by_fd[fd], &me, 0);
-    event_close(fd, plan.event, t->face.tid);
+    event_close(fd, plan.event, t->pub.tid);
     atomic_fetch_sub(&n_events, 1);
 }
 
@@ -73,25 +77,26 @@ static struct timespec span_of(uint64_t ns)
     return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
-/* A random part of the period, or threads would ring in step.  A collector outside knows the CPU time that the first sample
- * stands for (handler.c), so that one may come at the first tick, and a process of a few milliseconds has one. */
-static uint64_t first_ring(const thread_record *t, uint64_t ticket)
+/* Returns a random part of the period, so that threads are not synchronized.  With an external
+ * collector, the first sample contains its CPU time (handler.c), so it may come at the first tick,
+ * and even a process of a few milliseconds has a sample. */
+static uint64_t first_expiration(const thread_record *t, uint64_t ticket)
 {
-    if (handler.outside && !atomic_load(&t->face.sampled)) return 1;
-    return 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
+    if (handler.outside && !atomic_load(&t->pub.sampled)) return 1;
+    return 1 + hash_mix(ticket, task_cpu(t->pub.tid)) % t->period;
 }
 
-/* The kernel's own calls: libc's would put a thread behind them. */
+/* Calls the kernel directly, because libc's timer_create would start a thread. */
 static bool arm_timer(thread_record *t)
 {
-    uint64_t ticket = thread_ticket(thread_position(t), atomic_load(&t->face.generation));
+    uint64_t ticket = thread_ticket(thread_position(t), atomic_load(&t->pub.generation));
     struct sigevent to = {.sigev_notify = SIGEV_THREAD_ID,
                           .sigev_signo = plan.round,
                           .sigev_value.sival_ptr = (void *)(uintptr_t)ticket};
-    to._sigev_un._tid = (pid_t)t->face.tid;
+    to._sigev_un._tid = (pid_t)t->pub.tid;
     int id;
-    if (syscall(SYS_timer_create, task_clock(t->face.tid), &to, &id) != 0) return false;
-    uint64_t first = first_ring(t, ticket);
+    if (syscall(SYS_timer_create, task_clock(t->pub.tid), &to, &id) != 0) return false;
+    uint64_t first = first_expiration(t, ticket);
     struct itimerspec when = {.it_interval = span_of(t->period), .it_value = span_of(first)};
     if (syscall(SYS_timer_settime, id, 0, &when, NULL) != 0) {
         syscall(SYS_timer_delete, id);
@@ -107,9 +112,9 @@ static void disarm_timer(thread_record *t)
     t->timer = 0;
 }
 
-/* ---- either ---- */
+/* ---- events and timers ---- */
 
-/* Threads of this period must not be in step. */
+/* Returns a period that differs slightly from thread to thread. */
 static uint64_t own_period(const thread_record *t)
 {
     uint64_t step = plan.period / SPREAD;
@@ -122,10 +127,11 @@ static bool wants_event(const thread_record *t, bool newborn)
     return plan.events && !t->event && (!newborn || plan.period < plan.tick_ns);
 }
 
-/* Daemons close all descriptors there are: the thread would run on unseen. */
+/* Reopens an event that the program has closed.  Daemons close all descriptors, and would not be
+ * sampled any more. */
 static void check_event(thread_record *t)
 {
-    if (!t->event || event_is_ours(t->event - 1, plan.event, t->face.tid)) return;
+    if (!t->event || event_is_ours(t->event - 1, plan.event, t->pub.tid)) return;
     disarm_event(t);
     atomic_fetch_add(&n_closed, 1);
 }
@@ -133,7 +139,7 @@ static void check_event(thread_record *t)
 static void arm_locked(thread_record *t, bool newborn)
 {
     check_event(t);
-    if (!plan.period || t->event || t->own || t->left_out || t->quiet) return;
+    if (!plan.period || t->event || t->own || t->left_out || t->no_signals) return;
     uint64_t before = t->period;
     if (wants_event(t, newborn)) {
         t->period = own_period(t);
@@ -144,8 +150,8 @@ static void arm_locked(thread_record *t, bool newborn)
     }
     t->period = t->timer ? before : plan.period;
     if (t->timer || !plan.round) return;
-    bool first = !t->asked;
-    t->asked = true;
+    bool first = !t->arm_tried;
+    t->arm_tried = true;
     if (!arm_timer(t) && errno != ESRCH && errno != EINVAL && first) threads_count_lost();
 }
 
@@ -169,9 +175,9 @@ void cpu_disarm(thread_record *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void rearm(void *who, thread_record *t)
+static void rearm(void *ctx, thread_record *t)
 {
-    (void)who;
+    (void)ctx;
     pthread_mutex_lock(&t->lock);
     bool was = t->event || t->timer;
     disarm_locked(t);
@@ -179,19 +185,19 @@ static void rearm(void *who, thread_record *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void only_disarm(void *who, thread_record *t)
+static void only_disarm(void *ctx, thread_record *t)
 {
-    (void)who;
+    (void)ctx;
     cpu_disarm(t);
 }
 
-static void only_arm(void *who, thread_record *t)
+static void only_arm(void *ctx, thread_record *t)
 {
-    (void)who;
+    (void)ctx;
     cpu_arm(t, false);
 }
 
-/* Descriptors are told by their signal: they go before it changes. */
+/* Closes events before the signal changes, because an event is recognized by its signal. */
 void cpu_move(int round, int event)
 {
     bool to_timers = plan.events && !event;
@@ -202,7 +208,7 @@ void cpu_move(int round, int event)
     threads_each(to_timers ? only_arm : rearm, NULL);
 }
 
-/* The table of threads is not asked: its lock may have been held when the process forked. */
+/* Does not use the table of threads: its lock may have been held during the fork. */
 void cpu_forked(void)
 {
     events_forked();
@@ -217,7 +223,7 @@ void cpu_forked(void)
     atomic_store(&n_closed, 0);
 }
 
-/* ---- the plan ---- */
+/* ---- choice of the source ---- */
 
 static uint64_t kernel_tick(void)
 {

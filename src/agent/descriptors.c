@@ -1,3 +1,5 @@
+/* Gives the agent's threads their own descriptor table (CLOSE_RANGE_UNSHARE), and opens the
+ * program's stderr from such a thread. */
 #include "agent/descriptors.h"
 
 #include "base/ban.h"
@@ -9,14 +11,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Inherited by threads that an own thread starts, as the table is: the exporter asks for stderr too. */
+/* any_own: some thread has its own table.  Threads that it starts share that table without having
+ * `mine` set, such as the exporter, which also prints. */
 static _Atomic bool any_own;
 static _Thread_local bool mine;
 
 void descriptors_own(void)
 {
     if (syscall(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0) return;
-    /* Whatever writes to these by number writes to nobody. */
+    /* In the new table, descriptors 0 to 2 refer to /dev/null. */
     for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0 && fd < STDERR_FILENO;)
         fd = dup(fd);
     mine = true;
@@ -27,11 +30,11 @@ bool descriptors_mine(void) { return mine; }
 
 bool descriptors_apart(void) { return atomic_load(&any_own); }
 
-/* Opened by its name it would have an offset of its own, and overwrite what is in a file. */
+/* Returns -1 for regular files: a second open would overwrite the content from offset 0. */
 static int open_by_name(void)
 {
     static const char name[] =
-        "/proc/self/fd/2"; /* self: the table of the program's first thread */
+        "/proc/self/fd/2"; /* /proc/self is the main thread, with the program's table */
     struct stat st;
     if (stat(name, &st) != 0 || S_ISREG(st.st_mode)) return -1;
     return open(name, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

@@ -1,22 +1,24 @@
-/* agent/descriptors.h - a table of descriptors that the agent's threads do not share with the program.
+/* agent/descriptors.h - a descriptor table that the agent's threads do not share with the program.
  *
- * Threads of a process share one by default, and a program may do with all numbers in it as it likes: close
- * 0 to 2 and expect the next open to be 0, closefrom(3), dup2 onto a number that it has not given to anybody.
- * In a table of their own, what the agent's threads open is in nobody's way, a forked child inherits nothing
- * of it, and nothing that the program closes is ours. */
+ * The threads of a process share one table by default, and a program may rely on every number in
+ * it.  It may close 0 to 2 and expect the next open to return 0, call closefrom(3), or dup2 onto an
+ * unused number.  With a table of their own, the descriptors of the agent's threads do not
+ * interfere with the program, a forked child inherits none of them, and the program cannot close
+ * them. */
 #pragma once
 #include "base/compiler.h"
 
-/* Gives the calling thread, and those that it starts, an empty table.  Linux 5.9; otherwise all stays shared. */
+/* Gives the calling thread, and the threads that it starts, an empty table.  Before Linux 5.9 the
+ * table stays shared. */
 void descriptors_own(void);
 
-/* Is the calling thread's table one that it took by descriptors_own? */
+/* Returns whether the calling thread has called descriptors_own with success. */
 bool descriptors_mine(void);
 
-/* Are there such tables?  Then a forked child has none of what the exporter opened, and other files under the same
- * numbers. */
+/* Returns whether any thread has its own table.  A forked child then has none of the exporter's
+ * descriptors, and their numbers may belong to other files. */
 bool descriptors_apart(void);
 
-/* The program's stderr, as it is now, for one of the agent's threads: a descriptor for close; -1: none, or
- * not to be had. */
+/* Opens the program's current stderr for a thread of the agent.  Returns a descriptor that the
+ * caller closes, or -1. */
 int descriptors_stderr(void);

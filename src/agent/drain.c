@@ -1,4 +1,5 @@
-/* From the ring to the batch. */
+/* Moves samples from the ring to the batch, and accounts for CPU time that no sample represents
+ * because the thread blocks the signal. */
 #include "agent/internal.h"
 
 #include "agent/exclude.h"
@@ -6,26 +7,15 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-static bool put_context(const raw_sample *raw, batch *b, agent_sample *out)
-{
-    agent_link l;
-    if (!raw->in_context) return true;
-    if (raw->span.has_ids) {
-        memcpy(l.trace_id, raw->span.trace_id, sizeof l.trace_id);
-        memcpy(l.span_id, raw->span.span_id, sizeof l.span_id);
-        if (!batch_link(b, &l, &out->link)) return false;
-    }
-    return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
-}
-
-/* A timer that could not be heard rings once for all of the time, some of which is told already. */
+/* Returns the CPU time that a sample represents.  After a blocked signal, one sample represents the
+ * whole blocked time, of which check_thread has already added a part. */
 static int64_t value_of(const raw_sample *raw, thread_record *t)
 {
-    uint64_t value = raw->weight * t->period, told = value > t->period ? value - t->period : 0;
-    if (told > t->deaf_ns) told = t->deaf_ns;
-    t->deaf_ns = 0;
+    uint64_t value = raw->weight * t->period, accounted = value > t->period ? value - t->period : 0;
+    if (accounted > t->unsampled_ns) accounted = t->unsampled_ns;
+    t->unsampled_ns = 0;
     t->drained++;
-    return (int64_t)(value - told);
+    return (int64_t)(value - accounted);
 }
 
 static bool put_sample(const raw_sample *raw, thread_record *t, batch *b)
@@ -33,14 +23,14 @@ static bool put_sample(const raw_sample *raw, thread_record *t, batch *b)
     agent_sample out = {
         .time = raw->time, .value = value_of(raw, t), .kind = SAMPLE_CPU, .state = 'R'};
     if (!batch_stack(b, raw->pcs, raw->n, raw->end, true, &out.stack) ||
-        !batch_thread(b, &t->about, &out.thread) || !put_context(raw, b, &out))
+        !batch_thread(b, &t->about, &out.thread) || !batch_context(raw, b, &out))
         return false;
     agent_sample *added = vec_push(&b->mem, &b->samples);
     if (added) *added = out;
     return added != NULL;
 }
 
-/* Threads rename themselves: the name is read once a batch. */
+/* Reads the name once per batch, because threads rename themselves. */
 static void describe(capture *c, thread_record *t, int *dir)
 {
     if (t->in_batch == c->batch_number) return;
@@ -49,7 +39,8 @@ static void describe(capture *c, thread_record *t, int *dir)
         if (*dir < 0) *dir = task_open();
         if (*dir < 0 || !thread_describe(t, *dir)) return;
     }
-    t->left_out = name_excluded(t->about.name, c->o.exclude); /* an ended one has said its name */
+    /* an ended thread has stored its own name */
+    t->left_out = name_excluded(t->about.name, c->o.exclude);
     if (t->left_out) cpu_disarm(t);
 }
 
@@ -79,10 +70,10 @@ void drain_ring(capture *c)
     if (dir >= 0) close(dir);
 }
 
-/* ---- threads that cannot be heard ---- */
+/* ---- threads that block the signal ---- */
 
-/* Time of a thread that blocks the signal: it has no stack, but it was spent. */
-static bool put_deaf(batch *b, const thread_record *t, uint64_t ns)
+/* Adds CPU time without a stack. */
+static bool put_unsampled(batch *b, const thread_record *t, uint64_t ns)
 {
     agent_sample out = {
         .time = capture_real_time(), .value = (int64_t)ns, .kind = SAMPLE_CPU, .state = 'R'};
@@ -94,37 +85,38 @@ static bool put_deaf(batch *b, const thread_record *t, uint64_t ns)
     return added != NULL;
 }
 
-static bool is_deaf(const capture *c, const thread_record *t, int dir)
+static bool blocks_signal(const capture *c, const thread_record *t, int dir)
 {
     char buf[4096];
     task_status s;
     int sig = t->event ? c->event : c->round;
-    return task_status_parse(task_read(dir, t->face.tid, "status", buf, sizeof buf), &s) &&
+    return task_status_parse(task_read(dir, t->pub.tid, "status", buf, sizeof buf), &s) &&
            s.blocked >> (sig - 1) & 1;
 }
 
-typedef struct listening {
+typedef struct unsampled_check {
     capture *c;
     int dir;
-} listening;
+} unsampled_check;
 
-enum { DEAF_PERIODS = 4 }; /* that a thread may run without a sample before it is asked why */
+/* number of periods without a sample after which a thread's signal mask is checked */
+enum { UNSAMPLED_PERIODS = 4 };
 
-static void listen_to(void *who, thread_record *t)
+static void check_thread(void *ctx, thread_record *t)
 {
-    const listening *l = who;
+    const unsampled_check *l = ctx;
     capture *c = l->c;
     if (!t->event && !t->timer) return;
-    uint64_t cpu = task_cpu(t->face.tid), ran = cpu - t->heard_cpu;
-    bool quiet =
-        !t->drained && t->heard_cpu && cpu > t->heard_cpu && ran > DEAF_PERIODS * t->period;
-    t->heard_cpu = cpu;
+    uint64_t cpu = task_cpu(t->pub.tid), ran = cpu - t->checked_cpu;
+    bool unsampled = !t->drained && t->checked_cpu && cpu > t->checked_cpu &&
+                     ran > UNSAMPLED_PERIODS * t->period;
+    t->checked_cpu = cpu;
     t->drained = 0;
-    if (!quiet || !is_deaf(c, t, l->dir)) return;
+    if (!unsampled || !blocks_signal(c, t, l->dir)) return;
     pthread_mutex_lock(&c->lock);
     describe(c, t, &(int){l->dir});
-    if (c->current && !batch_full(c->current) && put_deaf(c->current, t, ran)) {
-        t->deaf_ns += ran;
+    if (c->current && !batch_full(c->current) && put_unsampled(c->current, t, ran)) {
+        t->unsampled_ns += ran;
         c->n.blocked++;
         c->n.cpu_samples++;
     } else {
@@ -133,4 +125,7 @@ static void listen_to(void *who, thread_record *t)
     pthread_mutex_unlock(&c->lock);
 }
 
-void drain_deaf(capture *c, int dir) { threads_each(listen_to, &(listening){c, dir}); }
+void drain_unsampled(capture *c, int dir)
+{
+    threads_each(check_thread, &(unsampled_check){c, dir});
+}

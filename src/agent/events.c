@@ -1,3 +1,6 @@
+/* Opens, starts, checks and closes perf events.  The functions run either in the calling thread or,
+ * when the caller has a descriptor table of its own, in the thread kiln-events, which serves one
+ * call at a time. */
 #include "agent/events.h"
 
 #include "agent/capture.h"
@@ -14,9 +17,10 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-/* ---- in the calling thread's table ---- */
+/* ---- in the descriptor table of the calling thread ---- */
 
-/* remove_on_exec: gone with an exec, whoever holds a copy of the descriptor; kernels before 5.13 do not know that. */
+/* remove_on_exec removes the event at exec even if a child holds a copy of the descriptor; kernels
+ * before 5.13 do not support it. */
 static int open_here(const event_opts *o)
 {
     struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
@@ -42,8 +46,8 @@ static int open_here(const event_opts *o)
 
 static bool start_here(int fd, const event_opts *o)
 {
-    struct f_owner_ex who = {F_OWNER_TID, (pid_t)o->tid};
-    bool ok = fcntl(fd, F_SETOWN_EX, &who) == 0 && fcntl(fd, F_SETSIG, o->sig) == 0 &&
+    struct f_owner_ex owner = {F_OWNER_TID, (pid_t)o->tid};
+    bool ok = fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, o->sig) == 0 &&
               fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
               ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
     if (!ok) close(fd);
@@ -52,15 +56,15 @@ static bool start_here(int fd, const event_opts *o)
 
 static bool is_ours_here(int fd, int sig, uint32_t tid)
 {
-    struct f_owner_ex who;
-    return fcntl(fd, F_GETSIG) == sig && fcntl(fd, F_GETOWN_EX, &who) == 0 &&
-           who.type == F_OWNER_TID && (!who.pid || !tid || (uint32_t)who.pid == tid);
+    struct f_owner_ex owner;
+    return fcntl(fd, F_GETSIG) == sig && fcntl(fd, F_GETOWN_EX, &owner) == 0 &&
+           owner.type == F_OWNER_TID && (!owner.pid || !tid || (uint32_t)owner.pid == tid);
 }
 
 static void close_here(int fd, int sig, uint32_t tid)
 {
     if (!is_ours_here(fd, sig, tid)) return;
-    /* A child that has not come to its own yet may hold a copy, and would keep the event going. */
+    /* The event would stay active while a child has not closed its copy. */
     ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
     close(fd);
 }
@@ -69,26 +73,26 @@ static void close_here(int fd, int sig, uint32_t tid)
 
 typedef enum event_call { CALL_OPEN, CALL_START, CALL_IS_OURS, CALL_CLOSE, CALL_END } event_call;
 
-enum { NOBODY, IDLE, ASKED, ANSWERED, STACK = 64 << 10 };
+enum { NOT_RUNNING, IDLE, REQUESTED, DONE, STACK = 64 << 10 };
 
-static struct keeper {
+static struct helper {
     pthread_t thread;
     _Atomic uint32_t state;
     event_call call;
     event_opts o;
     int fd, result;
-} keeper;
+} helper;
 
 static void change(uint32_t to)
 {
-    atomic_store(&keeper.state, to);
-    syscall(SYS_futex, &keeper.state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_store(&helper.state, to);
+    syscall(SYS_futex, &helper.state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static void wait_for(uint32_t state)
 {
-    for (uint32_t now; (now = atomic_load(&keeper.state)) != state;)
-        syscall(SYS_futex, &keeper.state, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+    for (uint32_t now; (now = atomic_load(&helper.state)) != state;)
+        syscall(SYS_futex, &helper.state, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
 }
 
 static int carry_out(event_call call, int fd, const event_opts *o)
@@ -103,36 +107,37 @@ static int carry_out(event_call call, int fd, const event_opts *o)
     return 0;
 }
 
-static void *keep(void *arg)
+static void *run_helper(void *arg)
 {
     (void)arg;
     capture_own_thread("kiln-events");
     for (event_call call = CALL_OPEN; call != CALL_END;) {
-        wait_for(ASKED);
-        call = keeper.call;
-        keeper.result = carry_out(call, keeper.fd, &keeper.o);
-        change(ANSWERED);
+        wait_for(REQUESTED);
+        call = helper.call;
+        helper.result = carry_out(call, helper.fd, &helper.o);
+        change(DONE);
     }
     return NULL;
 }
 
-/* The sampler alone asks. */
-static int ask(event_call call, int fd, const event_opts *o)
+/* Passes a call to kiln-events and waits for the result.  Used by the sampler only. */
+static int request(event_call call, int fd, const event_opts *o)
 {
-    keeper.call = call;
-    keeper.fd = fd;
-    keeper.o = *o;
-    change(ASKED);
-    wait_for(ANSWERED);
-    atomic_store(&keeper.state, IDLE);
-    return keeper.result;
+    helper.call = call;
+    helper.fd = fd;
+    helper.o = *o;
+    change(REQUESTED);
+    wait_for(DONE);
+    atomic_store(&helper.state, IDLE);
+    return helper.result;
 }
 
-/* `failed` where nobody can do it: in a table of the agent's the number would mean something else. */
+/* Returns `failed` if kiln-events does not run, because in the agent's own table the descriptor has
+ * another meaning. */
 static int call_for(event_call call, int fd, const event_opts *o, int failed)
 {
     if (!descriptors_mine()) return carry_out(call, fd, o);
-    return atomic_load(&keeper.state) == NOBODY ? failed : ask(call, fd, o);
+    return atomic_load(&helper.state) == NOT_RUNNING ? failed : request(call, fd, o);
 }
 
 void events_begin(void)
@@ -140,23 +145,24 @@ void events_begin(void)
     pthread_attr_t a;
     pthread_attr_init(&a);
     pthread_attr_setstacksize(&a, STACK);
-    capture_own_births(true);
-    if (pthread_create(&keeper.thread, &a, keep, NULL) == 0) atomic_store(&keeper.state, IDLE);
-    capture_own_births(false);
+    capture_own_new_threads(true);
+    if (pthread_create(&helper.thread, &a, run_helper, NULL) == 0)
+        atomic_store(&helper.state, IDLE);
+    capture_own_new_threads(false);
     pthread_attr_destroy(&a);
 }
 
 void events_end(void)
 {
-    if (atomic_load(&keeper.state) == NOBODY) return;
-    ask(CALL_END, -1, &(event_opts){0});
-    pthread_join(keeper.thread, NULL);
-    atomic_store(&keeper.state, NOBODY);
+    if (atomic_load(&helper.state) == NOT_RUNNING) return;
+    request(CALL_END, -1, &(event_opts){0});
+    pthread_join(helper.thread, NULL);
+    atomic_store(&helper.state, NOT_RUNNING);
 }
 
-void events_forked(void) { atomic_store(&keeper.state, NOBODY); }
+void events_forked(void) { atomic_store(&helper.state, NOT_RUNNING); }
 
-/* ---- for all ---- */
+/* ---- interface ---- */
 
 int event_open(const event_opts *o) { return call_for(CALL_OPEN, -1, o, -1); }
 

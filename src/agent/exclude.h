@@ -1,8 +1,8 @@
-/* agent/exclude.h - threads that nobody wants to see, by their names. */
+/* agent/exclude.h - excludes threads by name. */
 #pragma once
 #include "base/str.h"
 
-/* Does `name` begin with one of the prefixes, which commas separate?  NULL: no. */
+/* Returns whether `name` begins with one of the comma-separated prefixes.  NULL: no prefixes. */
 static inline bool name_excluded(const char *name, const char *prefixes)
 {
     str n = str_of(name), rest = str_of(prefixes);

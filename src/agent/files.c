@@ -1,3 +1,5 @@
+/* Writes profiles to KILN_FILE.  A name without %n is one file that grows: the agent reads it,
+ * merges it with the new profiles and replaces it, so that a reader never sees a partial file. */
 #include "agent/files.h"
 
 #include "model/merge.h"
@@ -53,7 +55,7 @@ static bool has(const char *name, char what)
     return false;
 }
 
-/* Where app.otlp gets something between its name and its extension. */
+/* Returns the position of the extension, before which a number is inserted: app.2.otlp. */
 static size_t extension(str path)
 {
     const char *slash = memrchr(path.p, '/', path.n), *dot = memrchr(path.p, '.', path.n);
@@ -88,7 +90,7 @@ void files_open(files *f, const char *name, uint32_t keep, uint32_t pid)
     f->n = files_free_number(name, pid);
 }
 
-/* app.otlp, app.2.otlp, app.3.otlp */
+/* Appends the name of the file that grows: app.otlp, app.2.otlp, app.3.otlp. */
 static bool grown_name(const files *f, buf *out)
 {
     if (!files_name(f->name, f->pid, f->n, out)) return false;
@@ -107,10 +109,11 @@ static bool grown_name(const files *f, buf *out)
 static bool bad_name(err *e, const char *name)
 {
     return err_set(e, ERR_USAGE,
-                   "KILN_FILE=%s: after %% comes p (the process), n (the number) or %%", name);
+                   "KILN_FILE=%s: %% must be followed by p (process id), n (file number) or %%",
+                   name);
 }
 
-/* What was in use at the last flush is not in use twice. */
+/* Removes in-use values of the previous flush from `was`: the new ones replace them. */
 static void forget_levels(model *was, const model *m)
 {
     for (size_t i = 0; i < was->profiles.n; i++)
@@ -123,7 +126,7 @@ static void forget_levels(model *was, const model *m)
         }
 }
 
-/* What is in the file that grows, and the new model, as one. */
+/* Merges the existing file with the new model into `out`. */
 static bool join(const char *path, const model *m, buf *out, err *e)
 {
     arena a = {.budget = MERGE_BYTES, .seed = m->seed};

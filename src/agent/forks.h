@@ -1,6 +1,7 @@
-/* agent/forks.h - what a fork does to the capture: parent goes on, child begins anew (capture_forked). */
+/* agent/forks.h - fork handlers: the parent continues, and the child starts again
+ * (capture_forked). */
 #pragma once
 #include "base/err.h"
 
-/* From now on forks are noticed. */
+/* Registers the fork handlers. */
 NODISCARD bool forks_open(err *e);

@@ -1,3 +1,4 @@
+/* Computes the difference between the heap totals of two flushes, by stack. */
 #include "agent/heap_rows.h"
 
 #include "base/ban.h"
@@ -9,7 +10,8 @@ typedef struct taking {
     bool failed;
 } taking;
 
-/* A stack is known by the hash of its addresses: 64 bits for some thousand stacks. */
+/* A stack is identified by the 64-bit hash of its addresses; with only a few thousand stacks,
+ * collisions are negligible. */
 static heap_seen *seen_of(heap_past *p, const heap_entry *e)
 {
     if (!hash_index_room(&p->index, &p->a)) return NULL;
@@ -25,9 +27,9 @@ static heap_seen *seen_of(heap_past *p, const heap_entry *e)
     return s;
 }
 
-static void take(void *who, const heap_entry *e)
+static void take(void *ctx, const heap_entry *e)
 {
-    taking *t = who;
+    taking *t = ctx;
     heap_seen *s = seen_of(t->past, e);
     heap_row r = {.pcs = e->pcs,
                   .n = e->n,

@@ -1,14 +1,14 @@
-/* agent/heap_rows.h - what libkiln-heap.so counted, between two flushes. */
+/* agent/heap_rows.h - the totals of libkiln-heap.so as rows of one flush. */
 #pragma once
 #include "agent/heap/link.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
 typedef struct heap_row {
-    const uintptr_t *pcs; /* leaf first; the heap object's */
+    const uintptr_t *pcs; /* leaf first; owned by the heap library */
     uint16_t n;
     uint8_t end;                        /* unwind_end */
-    int64_t alloc_objects, alloc_space; /* since the last time */
+    int64_t alloc_objects, alloc_space; /* since the previous flush */
     int64_t inuse_objects, inuse_space; /* now */
 } heap_row;
 
@@ -22,13 +22,14 @@ typedef struct heap_seen {
     int64_t objects, space;
 } heap_seen;
 
-/* What was there at the last flush, by stack. */
+/* The totals at the previous flush, by stack. */
 typedef struct heap_past {
     arena a;
     VEC(heap_seen) v;
     hash_index index;
 } heap_past;
 
-/* All stacks that were allocated at since the last time, or have something in use.  false: no memory. */
+/* Stores all stacks with allocations since the previous flush or with memory in use, in `a`.
+ * Returns false when out of memory. */
 NODISCARD bool heap_take(heap_past *past, const heap_for_agent *h, arena *a, heap_rows *out);
 void heap_forget(heap_past *past);

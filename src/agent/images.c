@@ -1,3 +1,5 @@
+/* Maintains the list of executable mappings from /proc/PID/maps and reads their build ids from
+ * memory. */
 #include "agent/images.h"
 
 #include "ctx/maps.h"
@@ -13,7 +15,7 @@
 enum {
     NOTES_MAX = 4096,
     PHDRS_MAX = 64,
-    IMAGES_BYTES = 2 << 20, /* thousands of mappings; what does not fit goes without a name */
+    IMAGES_BYTES = 2 << 20, /* enough for thousands of mappings; others get no names */
 };
 
 /* ---- build ids ---- */
@@ -28,7 +30,7 @@ static void keep_ids(image *m, str notes)
     if (ids.go.n && ids.go.n < sizeof m->go) memcpy(m->go, ids.go.p, ids.go.n);
 }
 
-/* `head`: where byte 0 of the file is mapped. */
+/* Reads the build ids of a file; `head` is the address at which its byte 0 is mapped. */
 static void read_ids(int pid, image *m, uint64_t head)
 {
     ElfW(Ehdr) h;
@@ -77,7 +79,8 @@ static bool is_same(const image *m, const map_line *l)
            m->inode == l->inode && str_eq(m->path, l->name);
 }
 
-/* Lines come by address, as the list was made: the walk goes on where it stood. */
+/* Finds the mapping of a line of maps in the list.  Both are in order of address, so the search
+ * continues after the previous match. */
 static image *find_same(images *m, const map_line *l, size_t *hint)
 {
     for (size_t i = 0; i < m->v.n; i++) {
@@ -108,7 +111,7 @@ static bool is_context(str name)
            str_starts(name, STR("[anon:OTEL_CTX]")) || str_starts(name, STR("/memfd:OTEL_CTX"));
 }
 
-/* `ids`: read build ids of what is new. */
+/* Updates the list from the text of maps.  `ids`: reads the build ids of new mappings. */
 static bool take(images *m, str maps, uint64_t now, bool ids)
 {
     if (!m->a.budget) m->a.budget = IMAGES_BYTES;
@@ -142,10 +145,10 @@ bool images_refresh(images *m, uint64_t now, err *e)
     arena a = {.budget = PROCESS_MAPS_BYTES};
     str maps;
     bool ok = process_maps(pid_of(m), &a, &maps, e);
-    /* A process that has ended and was not waited for has no mappings. */
+    /* A zombie has no mappings. */
     if (ok && !maps.n) ok = err_set(e, ERR_LIMIT, "the process has ended");
     if (ok && !take(m, maps, now, true))
-        ok = err_set(e, ERR_LIMIT, "no memory for the list of mappings");
+        ok = err_set(e, ERR_MEMORY, "not enough memory for the list of mappings");
     arena_free(&a);
     return ok;
 }
@@ -171,8 +174,8 @@ static const image *find_last(const images *m, uint64_t address)
     return best;
 }
 
-/* The mapping was there when the address was taken: of several the one that was known last before, or,
- * when the sample came before anybody had looked, the first that was seen. */
+/* Of several mappings with this address, returns the latest one found before `time`.  If all were
+ * found later, returns the first one found. */
 const image *images_find(const images *m, uint64_t address, uint64_t time)
 {
     const image *best = NULL;
@@ -200,7 +203,7 @@ void images_forget(images *m, uint64_t time, bool all)
         if (x->gone && x->gone < time) continue;
         map_line l = {.name = x->path};
         image *y = add(&to, &l, 0);
-        if (!y) return images_close(&to); /* later */
+        if (!y) return images_close(&to); /* the next call tries again */
         str path = y->path;
         *y = *x;
         y->path = path;

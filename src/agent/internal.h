@@ -1,8 +1,9 @@
-/* agent/internal.h - between the parts of the capture: capture.c owns it, sampler.c is its thread, drain.c fills
- * the batch, life.c does what interposed calls ask for, forks.c makes it good in a child.
+/* agent/internal.h - state that the parts of the capture share: capture.c owns it, sampler.c is its
+ * thread, drain.c fills the batch, lifecycle.c serves interposed calls, forks.c repairs it in a
+ * child.
  *
- * Locks, in order:  gate (registry and loader, the sampler alone and fork)  >  lock (batch and counters)  >
- * the table of threads  >  a thread's.  The handler takes none. */
+ * Locks, in order:  registry_lock (registry and loader; only sampler and fork)  >  lock (batch and
+ * counters) >  the table of threads  >  a thread record.  The handler takes no lock. */
 #pragma once
 #include "agent/capture.h"
 #include "agent/cpu.h"
@@ -13,57 +14,63 @@ typedef struct capture {
     capture_opts o;
     char exclude[256];
     _Atomic int round, event; /* signals */
-    _Atomic uint32_t yield;   /* the program wants this one: a futex of who waits for it */
+    /* signal that the program is about to handle; the thread that installs the handler waits on
+     * this futex */
+    _Atomic uint32_t yield;
 
-    pthread_mutex_t gate;
+    pthread_mutex_t registry_lock;
     unwind_registry *registry;
-    uint32_t over_budget; /* as in registry_counts, when it was reported */
-    uint32_t snapshots;   /* of the registry, when spans were located */
-    span_place places[2]; /* one is shown to handlers, the other is spare */
+    uint32_t over_budget; /* value in registry_counts when last reported */
+    uint32_t snapshots;   /* number of the registry's snapshot when spans were located */
+    span_place places[2]; /* handlers use one; the other is spare */
 
     pthread_mutex_t lock;
     batch *current;
-    capture_counts n;     /* since the start, but for what handlers and the table count */
-    capture_counts taken; /* the totals when the last batch was taken */
+    capture_counts n;     /* totals, without those of the handlers and the table of threads */
+    capture_counts taken; /* totals when the last batch was taken */
     uint64_t own_taken;
     uint32_t batch_number;
-    bool pressed; /* said of this batch */
+    bool flush_due; /* o.flush_due was called for this batch */
 
     wall *wall;
-    uint32_t *tids; /* of the last look, THREADS_MAX */
+    uint32_t *tids; /* thread ids of the last scan; THREADS_MAX entries */
     pthread_t sampler;
     bool has_sampler;
-    uint64_t delay_ns;      /* before its first work: a child that is about to exec */
-    _Atomic uint32_t ready; /* tables are there: threads may be armed at birth */
+    uint64_t delay_ns;      /* pause before the first work, in a child that may exec at once */
+    _Atomic uint32_t ready; /* 1: new threads are armed when they start */
     _Atomic uint32_t stop;
-    bool said_no_proc, said_tick, said_lost, said_closed, said_moved, said_tables, said_over;
+    bool warned_no_proc, warned_tick, warned_lost, warned_closed, warned_moved, warned_tables,
+        warned_over;
 } capture;
 
 extern capture the_capture;
 
 void *sampler_run(void *c);
 
-/* With the lock held: what handlers left goes to the batch. */
+/* Moves samples from the ring to the batch.  The caller holds the lock. */
 void drain_ring(capture *c);
-/* Looks which of the armed threads run without being heard; without the lock. */
-void drain_deaf(capture *c, int dir);
+/* Finds armed threads that run without samples because they block the signal, and adds their CPU
+ * time.  The caller does not hold the lock. */
+void drain_unsampled(capture *c, int dir);
 
-/* Moves the capture to other signals if the program took one, or asked for one (`yield`).  One thread at a time. */
+/* Switches to other signals if the program handles one of the capture's, or is about to (`yield`).
+ * Called by one thread at a time. */
 void signals_check(capture *c);
-/* A sentence for people, once. */
-void capture_say(const capture *c, bool *said, const char *sentence);
-/* Behind a refresh of the registry, with the gate held. */
+/* Prints a message unless *done is set, and sets it. */
+void capture_warn(const capture *c, bool *done, const char *text);
+/* Finds the span records of the loaded objects after a refresh of the registry.  The caller holds
+ * registry_lock. */
 void capture_locate_spans(capture *c);
 
-/* All counters now; with the lock held. */
+/* Returns all current totals.  The caller holds the lock. */
 capture_counts capture_totals(capture *c);
 void counts_add(capture_counts *to, const capture_counts *n);
 
-/* For life.c: this very process is captured (not one that vforked or cloned itself from it). */
+/* Returns whether this process is captured; a vforked or cloned one with this memory is not. */
 bool capture_here(void);
 
 /* For forks.c. */
-NODISCARD bool capture_start(capture *c, uint64_t delay_ns, err *e); /* the sampler's thread */
+NODISCARD bool capture_start(capture *c, uint64_t delay_ns, err *e); /* starts the sampler thread */
 NODISCARD bool capture_open_registry(capture *c, err *e);
 void capture_forget_ring(void);
 void capture_begin_outside(capture *c); /* arms the calling thread, the only one */

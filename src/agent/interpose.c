@@ -1,11 +1,11 @@
-/* Calls that the program makes and that concern the capture: new threads, exec, and ends without
- * destructors.  Each does what libc's does and tells agent/life.h before.
+/* Interposes libc functions that create threads, exec, or exit without destructors.  Each notifies
+ * agent/lifecycle.h and then calls libc's function.
  *
- * posix_spawn, system and popen use libc's own calls and do not come here: their child is a process of its
- * own from the start, with no signal of ours pending.  The child of a vfork comes here with the parent's
- * memory; life.h sees that the process is another one and touches nothing.  abort and crashes are not
- * interposed: what they leave behind is as without us. */
-#include "agent/life.h"
+ * posix_spawn, system and popen use libc's internal calls and are not interposed: their child is a
+ * new process without pending signals.  A child of vfork calls these functions with the parent's
+ * memory; lifecycle.h notices the different process and changes nothing.  abort and crashes are not
+ * interposed, so that core dumps are unchanged. */
+#include "agent/lifecycle.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static real_calls real;
 
 #define FIND(member, name) *(void **)&real.member = dlsym(RTLD_NEXT, name)
 
-/* When the object is loaded: in the child of a vfork it would be too late. */
+/* Runs at load time, because a child of vfork must not call dlsym. */
 __attribute__((constructor(101))) static void find_real(void)
 {
     if (real.pthread_create) return;
@@ -58,10 +58,10 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
                           void *arg)
 {
     find_real();
-    thread_record *t = life_expect(run, arg);
+    thread_record *t = lifecycle_prepare(run, arg);
     if (!t) return real.pthread_create(thread, attr, run, arg);
-    int r = real.pthread_create(thread, attr, life_run, t);
-    if (r != 0) life_cancel(t);
+    int r = real.pthread_create(thread, attr, lifecycle_run, t);
+    if (r != 0) lifecycle_cancel(t);
     return r;
 }
 
@@ -69,74 +69,74 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
 {
     find_real();
     void *(*any)(void *);
-    memcpy(&any, &run, sizeof any); /* life_run_c11 takes it back */
-    thread_record *t = life_expect(any, arg);
+    memcpy(&any, &run, sizeof any); /* lifecycle_run_c11 converts it back */
+    thread_record *t = lifecycle_prepare(any, arg);
     if (!t) return real.thrd_create(thread, run, arg);
-    int r = real.thrd_create(thread, life_run_c11, t);
-    if (r != thrd_success) life_cancel(t);
+    int r = real.thrd_create(thread, lifecycle_run_c11, t);
+    if (r != thrd_success) lifecycle_cancel(t);
     return r;
 }
 
 /* ---- exec ---- */
 
-static int stay(int result)
+static int exec_failed(int result)
 {
     int saved = errno;
-    life_stay();
+    lifecycle_exec_failed();
     errno = saved;
     return result;
 }
 
-static int go_path(const char *path, char *const *argv, char *const *env)
+static int exec_path(const char *path, char *const *argv, char *const *env)
 {
     int saved = errno;
     find_real();
-    life_go_to(path);
+    lifecycle_before_exec_of(path);
     errno = saved;
-    return stay(real.execve(path, argv, env));
+    return exec_failed(real.execve(path, argv, env));
 }
 
-static int go_search(const char *file, char *const *argv, char *const *env)
+static int exec_search(const char *file, char *const *argv, char *const *env)
 {
     int saved = errno;
     find_real();
     if (strchr(file, '/'))
-        life_go_to(file);
+        lifecycle_before_exec_of(file);
     else
-        life_go(true);
+        lifecycle_before_exec(true);
     errno = saved;
-    return stay(real.execvpe(file, argv, env));
+    return exec_failed(real.execvpe(file, argv, env));
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
-    return go_path(path, argv, env);
+    return exec_path(path, argv, env);
 }
 
-EXPORT int execv(const char *path, char *const argv[]) { return go_path(path, argv, environ); }
+EXPORT int execv(const char *path, char *const argv[]) { return exec_path(path, argv, environ); }
 
-EXPORT int execvp(const char *file, char *const argv[]) { return go_search(file, argv, environ); }
+EXPORT int execvp(const char *file, char *const argv[]) { return exec_search(file, argv, environ); }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
-    return go_search(file, argv, env);
+    return exec_search(file, argv, env);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
     find_real();
-    life_go(true);
-    return stay(real.fexecve(fd, argv, env));
+    lifecycle_before_exec(true);
+    return exec_failed(real.fexecve(fd, argv, env));
 }
 
 EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
 {
     find_real();
-    life_go(true);
-    return stay(real.execveat(dir, path, argv, env, flags));
+    lifecycle_before_exec(true);
+    return exec_failed(real.execveat(dir, path, argv, env, flags));
 }
 
-/* Arguments of a list, NULL included; what follows the NULL is left to be taken. */
+/* Returns the number of arguments up to and including NULL; those after it stay in `list`. */
 static size_t count_args(va_list list)
 {
     size_t n = 1;
@@ -144,7 +144,7 @@ static size_t count_args(va_list list)
     return n;
 }
 
-/* On the stack: the child of a vfork may not allocate. */
+/* Copies variable arguments to the stack, because the child of a vfork may not allocate. */
 #define ARGS_OF_LIST(argv, first, list, again)                                                     \
     char **argv = __builtin_alloca((count_args(list) + 1) * sizeof(char *));                       \
     argv[0] = (char *)(uintptr_t)first;                                                            \
@@ -158,7 +158,7 @@ EXPORT int execl(const char *path, const char *arg, ...)
     ARGS_OF_LIST(argv, arg, list, again);
     va_end(again);
     va_end(list);
-    return go_path(path, argv, environ);
+    return exec_path(path, argv, environ);
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...)
@@ -169,7 +169,7 @@ EXPORT int execlp(const char *file, const char *arg, ...)
     ARGS_OF_LIST(argv, arg, list, again);
     va_end(again);
     va_end(list);
-    return go_search(file, argv, environ);
+    return exec_search(file, argv, environ);
 }
 
 EXPORT int execle(const char *path, const char *arg, ...)
@@ -181,23 +181,23 @@ EXPORT int execle(const char *path, const char *arg, ...)
     char *const *env = va_arg(again, char *const *);
     va_end(again);
     va_end(list);
-    return go_path(path, argv, env);
+    return exec_path(path, argv, env);
 }
 
-/* ---- ends without destructors ---- */
+/* ---- exit without destructors ---- */
 
-/* The parent ends in there, by libc's own _exit: what it has captured leaves before. */
+/* libc's daemon() ends the parent with an internal _exit, so the agent delivers before the call. */
 EXPORT int daemon(int same_directory, int same_descriptors)
 {
     find_real();
-    life_go(true);
-    return stay(real.daemon(same_directory, same_descriptors));
+    lifecycle_before_exec(true);
+    return exec_failed(real.daemon(same_directory, same_descriptors));
 }
 
 EXPORT void _exit(int status)
 {
     find_real();
-    life_leave();
+    lifecycle_before_exit();
     real.exit_now(status);
     __builtin_unreachable();
 }
@@ -205,7 +205,7 @@ EXPORT void _exit(int status)
 EXPORT void _Exit(int status)
 {
     find_real();
-    life_leave();
+    lifecycle_before_exit();
     real.exit_now(status);
     __builtin_unreachable();
 }
@@ -213,7 +213,7 @@ EXPORT void _Exit(int status)
 EXPORT void quick_exit(int status)
 {
     find_real();
-    life_leave();
+    lifecycle_before_exit();
     real.quick_exit(status);
     __builtin_unreachable();
 }

@@ -1,13 +1,14 @@
-/* Calls by which a program gives up privileges for one thread, in the belief that it has no other.
+/* Interposes calls by which a program changes the privileges of one thread, assuming that it has no
+ * other.
  *
- * libc makes setuid and its like hold for all threads, and aborts the program when one of them may and another
- * may not; that is what our threads come to after the main thread alone has kept or dropped capabilities
- * (setpriv, daemons that keep one port).  A program that forbids itself new privileges is about to install
- * a filter of system calls that knows nothing of ours.  The kernel lets only a process of one thread enter
- * another user or mount namespace.  The capture ends before each of them; a program that is exec'd then
- * begins its own. */
-#include "agent/filters.h"
-#include "agent/life.h"
+ * libc applies setuid and related calls to all threads and aborts the program if the result differs
+ * between threads.  The agent's threads would cause this when the main thread alone has kept or
+ * dropped capabilities before (setpriv, daemons that keep one capability).  A program that sets
+ * no_new_privs is about to install a seccomp filter that does not list the agent's calls.  The
+ * kernel permits only single-threaded processes to enter another user or mount namespace.  The
+ * capture stops before each of these calls; a program that is exec'd later starts its own. */
+#include "agent/seccomp.h"
+#include "agent/lifecycle.h"
 
 #include <dlfcn.h>
 #include <linux/capability.h>
@@ -39,13 +40,13 @@ static void prepare_prctl(int option, unsigned long first, unsigned long second)
     switch (option) {
     case PR_SET_KEEPCAPS:
     case PR_SET_SECUREBITS:
-    case PR_CAPBSET_DROP: life_change_privilege(); break;
-    case PR_SET_NO_NEW_PRIVS: life_change_privilege(); break;
+    case PR_CAPBSET_DROP:
+    case PR_SET_NO_NEW_PRIVS: lifecycle_change_privilege(); break;
     case PR_SET_SECCOMP:
-        if (filters_by_prctl(first, second)) life_retire();
+        if (seccomp_by_prctl(first, second)) lifecycle_stop();
         break;
     case PR_CAP_AMBIENT:
-        if (first != PR_CAP_AMBIENT_IS_SET) life_change_privilege();
+        if (first != PR_CAP_AMBIENT_IS_SET) lifecycle_change_privilege();
         break;
     default: break;
     }
@@ -56,7 +57,7 @@ EXPORT int prctl(int option, ...)
     va_list list;
     unsigned long a[4];
     va_start(list, option);
-    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long); /* as libc does: registers */
+    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long); /* four, as in libc */
     va_end(list);
     find_real();
     prepare_prctl(option, a[0], a[1]);
@@ -66,20 +67,21 @@ EXPORT int prctl(int option, ...)
 EXPORT int capset(cap_user_header_t header, const cap_user_data_t data)
 {
     find_real();
-    life_change_privilege();
+    lifecycle_change_privilege();
     return real_capset(header, data);
 }
 
 EXPORT int unshare(int flags)
 {
     find_real();
-    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)) life_change_privilege();
+    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM))
+        lifecycle_change_privilege();
     return real_unshare(flags);
 }
 
 EXPORT int setns(int fd, int type)
 {
     find_real();
-    life_change_privilege();
+    lifecycle_change_privilege();
     return real_setns(fd, type);
 }

@@ -1,16 +1,18 @@
-/* Calls by which a program would take or reset a signal that the capture uses.
+/* Interposes calls by which a program would handle, reset, block or wait for a signal of the agent.
  *
- * A program that resets all signals to their default, as daemons and shells do, would be killed by the next
- * sample: while a signal is ours, default and ignore are granted in word only.  A handler of the program's
- * gets the signal: the capture moves to another one before, and where the program has taken them all (Go does) our handler stays and calls the
- * program's for signals that are not ours.  A thread that blocks all signals would not be
- * seen, and one that waits for all of them (sigwait, signalfd) would be handed ours: as libc does for its own
- * signals, ours are taken out of the sets.  Masks that came otherwise (inherited, a system call of the
- * program's own) are respected.
+ *   reset     a program that resets all signals to their default, as daemons and shells do, would be
+ *             killed by the next sample: the calls report success, but the agent keeps its handler
+ *   handlers  when the program installs a handler for the agent's signal, the agent first switches to
+ *             another signal; if the program uses all of them (as Go does), the agent's handler stays
+ *             and calls the program's handler for foreign signals
+ *   masks     a thread that blocks all signals could not be sampled, and one that waits for all of
+ *             them (sigwait, signalfd) would receive the agent's: the calls remove the agent's signals
+ *             from the sets, as libc does for its own.  Masks set by other means (inherited, direct
+ *             system calls) are respected
  *
- * A handler of the program's is installed behind a stub that counts its calls (agent/trampoline.h), and read back as
- * what the program installed. */
-#include "agent/life.h"
+ * A handler of the program is installed behind a stub that counts its calls (agent/trampoline.h);
+ * sigaction returns the program's own handler. */
+#include "agent/lifecycle.h"
 #include "agent/trampoline.h"
 #include "agent/wait.h"
 
@@ -80,11 +82,12 @@ static const struct sigaction *with_stub(const struct sigaction *act, struct sig
     return copy;
 }
 
-/* Our handler stays installed when the capture has ended, for late signals; the program does not see it. */
+/* Hides the agent's handler from the program in *old.  After the capture has ended, the handler
+ * stays installed for late signals. */
 static int hide(int result, struct sigaction *old)
 {
     if (result != 0 || !old) return result;
-    if (life_handler(old)) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    if (lifecycle_is_handler(old)) *old = (struct sigaction){.sa_handler = SIG_DFL};
     old->sa_handler = behind(old->sa_handler);
     return 0;
 }
@@ -93,16 +96,17 @@ EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old
 {
     struct sigaction copy;
     find_real();
-    if (!life_signal_ours(sig)) return hide(real.sigaction(sig, with_stub(act, &copy), old), old);
+    if (!lifecycle_owns_signal(sig))
+        return hide(real.sigaction(sig, with_stub(act, &copy), old), old);
     if (act && ((act->sa_flags & SA_SIGINFO) || is_handler(act->sa_handler))) {
-        life_yield(sig);
-        if (!life_signal_ours(sig)) {
+        lifecycle_yield_signal(sig);
+        if (!lifecycle_owns_signal(sig)) {
             int r = real.sigaction(sig, with_stub(act, &copy), old);
             if (r == 0 && old) *old = (struct sigaction){.sa_handler = SIG_DFL};
             return r;
         }
     }
-    life_share(sig, act, old);
+    lifecycle_share_signal(sig, act, old);
     return 0;
 }
 
@@ -113,16 +117,16 @@ EXPORT int __sigaction(int sig, const struct sigaction *act, struct sigaction *o
 
 static sighandler_t set(int sig, sighandler_t h, sighandler_t (*really)(int, sighandler_t))
 {
-    if (!life_signal_ours(sig)) {
+    if (!lifecycle_owns_signal(sig)) {
         sighandler_t old = really(sig, stub_of(h));
-        return life_handler(&(struct sigaction){.sa_handler = old, .sa_flags = SA_SIGINFO})
+        return lifecycle_is_handler(&(struct sigaction){.sa_handler = old, .sa_flags = SA_SIGINFO})
                    ? SIG_DFL
                    : behind(old);
     }
-    if (is_handler(h)) life_yield(sig);
-    if (!life_signal_ours(sig)) return really(sig, stub_of(h)) == SIG_ERR ? SIG_ERR : SIG_DFL;
+    if (is_handler(h)) lifecycle_yield_signal(sig);
+    if (!lifecycle_owns_signal(sig)) return really(sig, stub_of(h)) == SIG_ERR ? SIG_ERR : SIG_DFL;
     struct sigaction act = {.sa_handler = h, .sa_flags = SA_RESTART}, old;
-    life_share(sig, &act, &old);
+    lifecycle_share_signal(sig, &act, &old);
     return old.sa_handler;
 }
 
@@ -132,7 +136,7 @@ EXPORT sighandler_t signal(int sig, sighandler_t h)
     return set(sig, h, real.signal);
 }
 
-/* The same under other names, as macros and old objects call it. */
+/* Other names of the same function, used by macros and old objects. */
 EXPORT sighandler_t ssignal(int sig, sighandler_t h) { return signal(sig, h); }
 EXPORT sighandler_t bsd_signal(int sig, sighandler_t h) { return signal(sig, h); }
 
@@ -147,21 +151,21 @@ EXPORT sighandler_t __sysv_signal(int sig, sighandler_t h) { return sysv_signal(
 EXPORT sighandler_t sigset(int sig, sighandler_t h)
 {
     find_real();
-    if (h == SIG_HOLD) return real.sigset(sig, h); /* only blocks it */
+    if (h == SIG_HOLD) return real.sigset(sig, h); /* does not change the handler */
     return set(sig, h, real.sigset);
 }
 
 EXPORT int sigignore(int sig)
 {
     find_real();
-    return life_signal_ours(sig) ? 0 : real.sigignore(sig);
+    return lifecycle_owns_signal(sig) ? 0 : real.sigignore(sig);
 }
 
-/* ---- masks and waiting ---- */
+/* ---- masks and waits ---- */
 
 static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
 {
-    uint64_t ours = life_ours(set);
+    uint64_t ours = lifecycle_owned_signals(set);
     if (!ours) return set;
     *copy = *set;
     for (int sig = 1; sig < NSIG; sig++)
@@ -169,7 +173,8 @@ static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
     return copy;
 }
 
-/* What the thread believes to block of ours: it finds the mask that it has set. */
+/* The agent's signals that the thread believes to have blocked: it must read back the mask that it
+ * has set. */
 static _Thread_local uint64_t believed;
 
 static void show(uint64_t before, sigset_t *old)
@@ -182,10 +187,10 @@ static int change(int how, const sigset_t *set, sigset_t *old,
                   int (*really)(int, const sigset_t *, sigset_t *))
 {
     sigset_t copy;
-    uint64_t before = believed, ours = life_ours(set);
+    uint64_t before = believed, ours = lifecycle_owned_signals(set);
     int r = really(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), old);
     if (r != 0) return r;
-    if (set) /* `set` may be where `old` is: it was looked at before */
+    if (set) /* `set` may be the same as `old`, so lifecycle_owned_signals has already read it */
         believed = how == SIG_SETMASK ? ours : how == SIG_BLOCK ? before | ours : before & ~ours;
     show(before, old);
     return 0;
@@ -211,7 +216,8 @@ EXPORT OWN_CALL int sigwait(const sigset_t *set, int *sig)
     return real.sigwait(without_ours(set, &copy), sig);
 }
 
-/* These two end with EINTR behind our handler (agent/wait.h); sigwait goes on in libc. */
+/* sigwaitinfo and sigtimedwait return EINTR after the agent's handler (agent/wait.h); libc repeats
+ * sigwait. */
 EXPORT OWN_CALL int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
     sigset_t copy;

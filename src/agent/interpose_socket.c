@@ -1,10 +1,12 @@
-/* Calls on sockets, which the kernel restarts unless the socket has a timeout (SO_RCVTIMEO, SO_SNDTIMEO).
+/* Interposes calls on sockets.  The kernel restarts them after a handler unless the socket has a
+ * timeout (SO_RCVTIMEO, SO_SNDTIMEO).
  *
- * One that only our signal has ended waits for the socket first, at most for its timeout, and is made again then
- * (wait_socket).  read and write do the same, for sockets.
+ * If only the agent's signal interrupted the call, the wrapper waits for the socket, at most for
+ * the timeout, and repeats the call (wait_socket).  read and write do the same for sockets.
  *
- * A write, a send or a recv with MSG_WAITALL that our signal interrupts in the middle returns a short count, which a
- * program without handlers never sees from a blocking descriptor: the rest is moved too. */
+ * A write, a send or a recv with MSG_WAITALL that the agent's signal interrupts in the middle
+ * returns a short count, which a program without handlers never gets from a blocking descriptor.
+ * The call then transfers the rest. */
 #include "agent/wait.h"
 
 #include <dlfcn.h>
@@ -73,7 +75,8 @@ ALWAYS_INLINE void find_real(void)
     if (UNLIKELY(!real.read)) find_all();
 }
 
-/* Behind a call that gave -1.  true: make it again; otherwise errno is what the program gets. */
+/* Called after a call that returned -1.  Returns true when it has to be repeated; otherwise errno
+ * is the result for the program. */
 static OWN_CALL NOINLINE bool again(int fd, bool out, wait_mark *m, uint64_t *deadline)
 {
     if (!wait_again(m)) return false;
@@ -93,8 +96,9 @@ static OWN_CALL NOINLINE bool again(int fd, bool out, wait_mark *m, uint64_t *de
         r_;                                                                                        \
     })
 
-/* Reports whether our signal may have ended a call that moved r of n bytes.  An error of the rest is dropped: the
- * program's next call gets it, as behind any short count. */
+/* Returns whether the agent's signal may have interrupted a call that transferred r of n bytes.  If
+ * the transfer of the rest fails, the program gets the short count, and its next call returns the
+ * error. */
 static inline bool cut_short(ssize_t r, size_t n, const wait_mark *m)
 {
     return UNLIKELY(r > 0 && (size_t)r < n && signals_delivered.ours != m->before.ours);
@@ -221,8 +225,9 @@ EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
     return ON_SOCKET(fd, true, real.writev(fd, v, n));
 }
 
-/* The second connect of a connection that is under way waits for it.  When its time is over it says EALREADY, and the
- * first would have said EINPROGRESS, as it does when wait_socket finds the time to be over. */
+/* The repeated connect waits for the connection that the first one started.  On timeout it fails
+ * with EALREADY, and wait_socket with EAGAIN; the program gets EINPROGRESS, as from a first
+ * connect. */
 EXPORT int connect(int fd, const struct sockaddr *to, socklen_t size)
 {
     wait_mark m = wait_begin();

@@ -1,17 +1,18 @@
-/* syscall(2): a call by number gets the treatment of libc's function for that call.
+/* Interposes syscall(2): a call by number behaves like the interposed libc function for that call.
  *
- * A table selects the numbers that go to syscall_ours; all others jump to libc's function with registers and stack
- * as they came, so that a clone or vfork made this way returns where it should.
+ * syscall_ours handles the numbers in the table.  All others jump to libc's function with registers
+ * and stack unchanged, so that a clone or vfork returns correctly.
  *
- *   waits        made again when only our signal ended them (agent/wait.h)
+ *   waits        repeated when only the agent's signal interrupted them (agent/wait.h)
  *   privileges   prctl, capset, unshare, setns, seccomp: as in interpose_privilege.c
- *   departures   execve, execveat, exit_group: as in interpose.c
- *   handlers     rt_sigaction of a signal that is ours: as in interpose_signal.c
+ *   exec, exit   execve, execveat, exit_group: as in interpose.c
+ *   handlers     rt_sigaction of the agent's signal: as in interpose_signal.c
  *
- * System calls that a program or a library makes by an instruction of its own are not seen here. */
-#include "agent/filters.h"
-#include "agent/life.h"
+ * System calls that a program or a library makes directly, without libc, are not interposed. */
+#include "agent/seccomp.h"
+#include "agent/lifecycle.h"
 #include "agent/wait.h"
+#include "arch/syscall.h"
 #include "sys/kernel_action.h"
 
 #include <dlfcn.h>
@@ -20,9 +21,7 @@
 #include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/ban.h"
 
@@ -30,13 +29,15 @@ int capset(cap_user_header_t header, const cap_user_data_t data);
 
 typedef enum call_kind {
     CALL_OTHER,
-    CALL_AGAIN, /* the same arguments will do: no timeout, an absolute one, or one that the kernel updates */
-    CALL_FOR,   /* argument `timeout` is a relative timespec */
-    CALL_MS,    /* argument `timeout` is in milliseconds */
-    CALL_SLEEP, /* as CALL_FOR, and the argument behind it gets what is left */
-    CALL_FUTEX, /* FUTEX_WAIT: as CALL_FOR; other waits have absolute timeouts */
-    CALL_RING,  /* io_uring_enter */
-    CALL_LIFE,  /* privileges, departures */
+    /* repeated with the same arguments: no timeout, an absolute one, or one that the kernel
+     * updates */
+    CALL_AGAIN,
+    CALL_FOR,       /* argument `timeout` is a relative timespec */
+    CALL_MS,        /* argument `timeout` is in milliseconds */
+    CALL_SLEEP,     /* as CALL_FOR, and the next argument receives the remaining time */
+    CALL_FUTEX,     /* FUTEX_WAIT: as CALL_FOR; other waits have absolute timeouts */
+    CALL_RING,      /* io_uring_enter */
+    CALL_LIFECYCLE, /* privileges, exec, exit, handlers */
 } call_kind;
 
 typedef struct call_rule {
@@ -78,22 +79,22 @@ const call_rule syscall_rules[CALLS] __attribute__((visibility("hidden"))) = {
     [SYS_accept] = {CALL_AGAIN, 0},
     [SYS_accept4] = {CALL_AGAIN, 0},
     [SYS_connect] = {CALL_AGAIN, 0},
-    [SYS_rt_sigaction] = {CALL_LIFE, 0},
-    [SYS_prctl] = {CALL_LIFE, 0},
-    [SYS_capset] = {CALL_LIFE, 0},
-    [SYS_unshare] = {CALL_LIFE, 0},
-    [SYS_setns] = {CALL_LIFE, 0},
-    [SYS_seccomp] = {CALL_LIFE, 0},
-    [SYS_execve] = {CALL_LIFE, 0},
-    [SYS_execveat] = {CALL_LIFE, 0},
-    [SYS_exit_group] = {CALL_LIFE, 0},
+    [SYS_rt_sigaction] = {CALL_LIFECYCLE, 0},
+    [SYS_prctl] = {CALL_LIFECYCLE, 0},
+    [SYS_capset] = {CALL_LIFECYCLE, 0},
+    [SYS_unshare] = {CALL_LIFECYCLE, 0},
+    [SYS_setns] = {CALL_LIFECYCLE, 0},
+    [SYS_seccomp] = {CALL_LIFECYCLE, 0},
+    [SYS_execve] = {CALL_LIFECYCLE, 0},
+    [SYS_execveat] = {CALL_LIFECYCLE, 0},
+    [SYS_exit_group] = {CALL_LIFECYCLE, 0},
 };
 
 typedef long (*real_call)(long, ...);
 
 static long find_and_call(long nr, long a, long b, long c, long d, long e, long f);
 
-/* libc's function; before the constructor has run, a function that looks it up first. */
+/* libc's function; before the constructor has run, a function that looks it up */
 real_call syscall_real __attribute__((visibility("hidden"))) = (real_call)(void *)find_and_call;
 
 __attribute__((constructor(101))) static void find_real(void)
@@ -129,7 +130,7 @@ static OWN_CALL long make_again(const call *c)
     return r;
 }
 
-/* The timeout is read behind the first attempt: a bad pointer stays EFAULT. */
+/* Reads the timeout after the first attempt, so that an invalid pointer still gives EFAULT. */
 static OWN_CALL long make_for(call *c, unsigned timeout)
 {
     if (!c->a[timeout]) return make_again(c);
@@ -157,7 +158,8 @@ static OWN_CALL long make_ms(call *c, unsigned timeout)
     return r;
 }
 
-/* Only a sleep that a handler of the program has ended tells what is left: `rem` may be `req`. */
+/* Writes the remaining time only if a handler of the program interrupted the sleep, because `rem`
+ * may equal `req`. */
 static OWN_CALL long make_sleep(call *c, unsigned timeout)
 {
     struct timespec left = {0}, *rem = (struct timespec *)(uintptr_t)c->a[timeout + 1];
@@ -175,13 +177,13 @@ static OWN_CALL long make_futex(call *c, unsigned timeout)
     return op == FUTEX_WAIT_BITSET ? make_again(c) : make(c);
 }
 
-typedef struct ring_arg { /* struct io_uring_getevents_arg, whose names have changed */
+typedef struct ring_arg { /* struct io_uring_getevents_arg, whose field names have changed */
     uint64_t mask;
     uint32_t mask_size, min_wait_us;
     uint64_t timeout;
 } ring_arg;
 
-/* A ring's wait may have its timeout in a structure.  Nothing was submitted when it says EINTR. */
+/* The timeout of io_uring_enter may be in a structure.  EINTR means that nothing was submitted. */
 static OWN_CALL long make_ring(call *c, unsigned arg)
 {
     if (!(c->a[3] & IORING_ENTER_EXT_ARG) || !c->a[arg]) return make_again(c);
@@ -194,7 +196,8 @@ static OWN_CALL long make_ring(call *c, unsigned arg)
     while (UNLIKELY((r = make(c)) == -1) && wait_again(&m)) {
         copy = *(const ring_arg *)(uintptr_t)c->a[arg];
         c->a[arg] = (long)(uintptr_t)&copy;
-        if (!copy.timeout || (c->a[3] & ~0x1fL)) continue; /* flags that may say "absolute" */
+        /* unknown flags may mean an absolute timeout */
+        if (!copy.timeout || (c->a[3] & ~0x1fL)) continue;
         if (!deadline)
             deadline = wait_until(start, (const struct timespec *)(uintptr_t)copy.timeout);
         left = wait_left(deadline);
@@ -203,18 +206,19 @@ static OWN_CALL long make_ring(call *c, unsigned arg)
     return r;
 }
 
-/* ---- privileges and departures, by the functions in front of libc's ---- */
+/* ---- privileges, exec, exit, by the interposed functions ---- */
 
 static void *pointer(long a) { return (void *)(uintptr_t)a; }
 
-/* Chromium resets all signals by number between fork and exec: the next sample would have ended the new zygote. */
+/* Ignores a reset of the agent's signals.  Chromium resets all signals by number between fork and
+ * exec, and the next sample would kill the new process. */
 static long set_handler(const call *c)
 {
     int sig = (int)c->a[0];
     const kernel_action *set = pointer(c->a[1]);
     kernel_action *get = pointer(c->a[2]);
     struct sigaction act = {0}, old = {0};
-    if (c->a[3] != sizeof set->mask || !life_signal_ours(sig)) return make(c);
+    if (c->a[3] != sizeof set->mask || !lifecycle_owns_signal(sig)) return make(c);
     if (set) {
         act.sa_handler = set->handler;
         act.sa_flags = (int)(set->flags & ~(unsigned long)KERNEL_SA_RESTORER);
@@ -228,7 +232,7 @@ static long set_handler(const call *c)
     return 0;
 }
 
-static OWN_CALL long live(const call *c)
+static OWN_CALL long call_lifecycle(const call *c)
 {
     const long *a = c->a;
     switch (c->nr) {
@@ -242,7 +246,7 @@ static OWN_CALL long live(const call *c)
         return execveat((int)a[0], pointer(a[1]), pointer(a[2]), pointer(a[3]), (int)a[4]);
     case SYS_exit_group: _exit((int)a[0]);
     case SYS_seccomp: /* libc has no function for it */
-        if (filters_by_seccomp((unsigned long)a[0], (unsigned long)a[2])) life_retire();
+        if (seccomp_by_syscall((unsigned long)a[0], (unsigned long)a[2])) lifecycle_stop();
         return make(c);
     default: return make(c);
     }
@@ -263,48 +267,15 @@ OWN_CALL long syscall_ours(long nr, long a, long b, long c, long d, long e, long
     case CALL_SLEEP: return make_sleep(&k, rule.timeout);
     case CALL_FUTEX: return make_futex(&k, rule.timeout);
     case CALL_RING: return make_ring(&k, rule.timeout);
-    case CALL_LIFE: return live(&k);
+    case CALL_LIFECYCLE: return call_lifecycle(&k);
     case CALL_OTHER: break;
     }
     return make(&k);
 }
 
-/* ---- the function ---- */
+/* ---- syscall ---- */
 
-#if defined(__x86_64__)
-
-/* syscall(nr, a .. f): nr .. e in registers, f on the stack, which is how syscall_ours and libc's take them too. */
-__asm__(".pushsection .text.syscall, \"ax\", @progbits\n"
-        ".globl syscall\n"
-        ".type syscall, @function\n"
-        "syscall:\n"
-        "    .cfi_startproc\n"
-        "    endbr64\n"
-        "    cmpq $512, %rdi\n"
-        "    jae 1f\n"
-        "    leaq syscall_rules(%rip), %rax\n"
-        "    cmpb $0, (%rax, %rdi, 2)\n"
-        "    jne 2f\n"
-        "1:  jmp *syscall_real(%rip)\n"
-        "2:  jmp syscall_ours\n"
-        "    .cfi_endproc\n"
-        ".size syscall, . - syscall\n"
-        ".popsection\n");
-_Static_assert(CALLS == 512 && sizeof(call_rule) == 2 && CALL_OTHER == 0,
-               "as the code above has it");
-
-#else
-
-__attribute__((visibility("default"))) OWN_CALL long syscall(long nr, ...)
-{
-    va_list list;
-    long a[6];
-    va_start(list, nr);
-    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long); /* as libc does: registers */
-    va_end(list);
-    if ((unsigned long)nr >= CALLS || !syscall_rules[nr].kind)
-        return syscall_real(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-    return syscall_ours(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
-#endif
+ARCH_SYSCALL_ENTRY(OWN_CALL);
+_Static_assert(CALLS == 512 && sizeof(call_rule) == 2 && offsetof(call_rule, kind) == 0 &&
+                   CALL_OTHER == 0,
+               "arch/syscall.h reads the table");

@@ -1,13 +1,14 @@
-/* Calls that wait and that the kernel does not restart behind our handler, though it has SA_RESTART (signal(7)):
- * sleeps, multiplexing, semaphores, System V IPC, waits for signals.  Each calls libc's, so that it stays a
- * point of cancellation, and again when only our signal ended it (agent/wait.h).
+/* Interposes waits that the kernel does not restart after a handler, even with SA_RESTART
+ * (signal(7)): sleeps, multiplexing, semaphores, System V IPC, waits for signals.  Each calls
+ * libc's function, so that it stays a cancellation point, and repeats it when only the agent's
+ * signal interrupted it (agent/wait.h).
  *
- * Timeouts keep their end: relative ones are read against CLOCK_MONOTONIC when the call begins, unless the
- * kernel says what is left.  A timeout that lies in memory is read only behind a call that the kernel took it
- * from: a bad pointer stays EFAULT.
+ * A repeated call ends when the first would have ended: the wrapper converts a relative timeout to
+ * a deadline on CLOCK_MONOTONIC, unless the kernel returns the remaining time.  It reads a timeout
+ * in memory only after the kernel has read it, so that an invalid pointer still gives EFAULT.
  *
- * Futexes without a timeout, POSIX queues, locks of files, wait4 and read of slow files are restarted by the
- * kernel; pthread_cond_timedwait and its like loop in libc. */
+ * The kernel restarts futexes without a timeout, POSIX queues, file locks, wait4 and reads of slow
+ * files; pthread_cond_timedwait and related functions loop in libc. */
 #include "agent/wait.h"
 
 #include <aio.h>
@@ -91,7 +92,7 @@ ALWAYS_INLINE void find_real(void)
     if (UNLIKELY(!real.nanosleep)) find_all();
 }
 
-/* The same call with the same arguments, as often as only our signal ends it. */
+/* Repeats the same call as long as only the agent's signal interrupts it. */
 #define AGAIN(call)                                                                                \
     ({                                                                                             \
         wait_mark mark_ = wait_begin();                                                            \
@@ -103,7 +104,7 @@ ALWAYS_INLINE void find_real(void)
 
 /* ---- sleeps ---- */
 
-static int lacking(void)
+static int not_supported(void)
 {
     errno = ENOSYS;
     return -1;
@@ -119,8 +120,8 @@ static bool again_number(int error, wait_mark *m)
     return again;
 }
 
-/* A relative sleep that only our signal has ended, `left` before its time.  To a point in time, as what is left
- * by the kernel's count includes the slack of the timer, each time again. */
+/* Continues a relative sleep that only the agent's signal interrupted, with `left` remaining.  Uses
+ * an absolute time, because the kernel's remaining time includes the timer slack each time. */
 static OWN_CALL int sleep_on(clockid_t clock, struct timespec *left, wait_mark *m)
 {
     int r;
@@ -137,8 +138,8 @@ static OWN_CALL int sleep_on(clockid_t clock, struct timespec *left, wait_mark *
     return r;
 }
 
-/* What is left is told only when a handler of the program ended the sleep: `rem` may be `req`, and a program may
- * rely on a sleep that was not interrupted to leave it as it was. */
+/* Writes the remaining time only if a handler of the program interrupted the sleep.  `rem` may
+ * equal `req`, and a program may rely on `rem` being unchanged after an uninterrupted sleep. */
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,
                            struct timespec *rem)
 {
@@ -235,8 +236,8 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t bytes)
     return UNLIKELY(r == -1) && wait_again(&m) ? poll_on(fds, n, end_of(start, timeout), &m) : r;
 }
 
-/* A call whose relative timeout t lies in memory: `call` sees the first attempt's as `t_`, the others' as what is
- * left of it. */
+/* Repeats a call whose relative timeout t is in memory: in `call`, `t_` is the timeout of the first
+ * attempt or the remaining time. */
 #define AGAIN_FOR(t, call)                                                                         \
     ({                                                                                             \
         const struct timespec *t_ = (t);                                                           \
@@ -266,8 +267,9 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
     return AGAIN_FOR(timeout, real.__ppoll_chk(fds, n, t_, mask, bytes));
 }
 
-/* The kernel says in *timeout what is left, and libc cuts it to microseconds: one more, or the call would end
- * early by less than one.  The sets are as they were: they are written only by a call that succeeds. */
+/* The kernel stores the remaining time in *timeout, and libc truncates it to microseconds.  The
+ * wrapper adds one microsecond, or the call would end slightly early.  Only a successful call
+ * writes the sets. */
 EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
     find_real();
@@ -290,7 +292,7 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 
 /* ---- epoll ---- */
 
-/* A mask of NULL is the thread's own, as in epoll_wait. */
+/* mask NULL: the mask of the thread, as in epoll_wait. */
 static OWN_CALL int epoll_on(int ep, struct epoll_event *out, int max, const sigset_t *mask,
                              uint64_t deadline, wait_mark *m)
 {
@@ -331,11 +333,11 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *out, int max, const struct t
                         const sigset_t *mask)
 {
     find_real();
-    if (!real.epoll_pwait2) return lacking(); /* before glibc 2.35 */
+    if (!real.epoll_pwait2) return not_supported(); /* before glibc 2.35 */
     return AGAIN_FOR(timeout, real.epoll_pwait2(ep, out, max, t_, mask));
 }
 
-/* ---- semaphores, System V IPC, requests ---- */
+/* ---- semaphores, System V IPC, asynchronous I/O ---- */
 
 EXPORT int sem_wait(sem_t *s)
 {
@@ -352,7 +354,7 @@ EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict unti
 EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock, const struct timespec *restrict until)
 {
     find_real();
-    if (!real.sem_clockwait) return lacking();
+    if (!real.sem_clockwait) return not_supported();
     return AGAIN(real.sem_clockwait(s, clock, until));
 }
 
@@ -383,15 +385,15 @@ EXPORT ssize_t msgrcv(int id, void *message, size_t n, long type, int flags)
 EXPORT int aio_suspend(const struct aiocb *const list[], int n, const struct timespec *timeout)
 {
     find_real();
-    if (!real.aio_suspend) return lacking(); /* before glibc 2.34, without librt */
+    if (!real.aio_suspend) return not_supported(); /* before glibc 2.34, without librt */
     return AGAIN_FOR(timeout, real.aio_suspend(list, n, t_));
 }
 
-/* The call above has the name that 64-bit offsets give it; this is the other. */
+/* aio_suspend above is aio_suspend64 because of _FILE_OFFSET_BITS; this is the plain name. */
 extern __typeof__(aio_suspend) plain_aio_suspend __asm__("aio_suspend")
     __attribute__((nothrow, leaf, alias("aio_suspend64"), visibility("default")));
 
-/* ---- until a handler of the program has run ---- */
+/* ---- waits for a handler of the program ---- */
 
 EXPORT int pause(void)
 {

@@ -1,5 +1,6 @@
-/* Large blocks of arenas from the kernel.  malloc keeps what a flush freed: in a host with many functions 3.6 MiB
- * of 5.7 that making names had taken, for ever, beside what delivery takes next. */
+/* Takes large blocks of arenas from the kernel instead of malloc, so that a flush returns its
+ * memory. malloc would keep it: in a program with many functions, it kept 3.6 of the 5.7 MiB that
+ * symbolization had used. */
 #include "base/large.h"
 
 #include <sys/mman.h>

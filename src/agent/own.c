@@ -1,8 +1,9 @@
+/* Keeps the list of the agent's own threads and their CPU time. */
 #include "agent/own.h"
 
 #include "agent/capture.h"
 #include "agent/cpu.h"
-#include "agent/life.h"
+#include "agent/lifecycle.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +13,9 @@
 enum { OWN_MAX = 16 };
 
 static _Atomic uint32_t own_tids[OWN_MAX];
-static _Atomic uint32_t own_past[OWN_MAX]; /* the last one that said here that it ends */
-static _Atomic uint64_t own_ended;         /* CPU time of those that are gone */
+/* the last thread in each entry that announced its end */
+static _Atomic uint32_t own_past[OWN_MAX];
+static _Atomic uint64_t own_ended; /* CPU time of ended threads */
 static _Thread_local bool is_own, bears_own;
 
 uint64_t capture_own_cpu(void)
@@ -30,7 +32,8 @@ void capture_own_thread(const char *name)
 {
     sigset_t all;
     uint32_t tid = (uint32_t)gettid(), none = 0;
-    is_own = true; /* first: the program's masks do not hold our signals */
+    /* first: then the interposed mask functions do not remove the agent's signals */
+    is_own = true;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (name) pthread_setname_np(pthread_self(), name);
@@ -38,7 +41,7 @@ void capture_own_thread(const char *name)
     if (t) {
         t->own = true;
         cpu_disarm(t);
-        life_adopt(t);
+        lifecycle_adopt(t);
     }
     for (size_t i = 0; i < OWN_MAX; i++, none = 0)
         if (atomic_compare_exchange_strong(&own_tids[i], &none, tid)) break;
@@ -55,7 +58,7 @@ void own_end(uint32_t tid)
     }
 }
 
-/* One that has said that it ends is still there for a moment. */
+/* Checks ended entries too: a thread that has announced its end still exists for a moment. */
 bool own_any(void)
 {
     char path[40];
@@ -71,8 +74,8 @@ bool capture_is_own(void) { return is_own; }
 
 void own_borrow(bool on) { is_own = on; }
 
-void capture_own_births(bool on) { bears_own = on; }
-bool own_births_on(void) { return bears_own; }
+void capture_own_new_threads(bool on) { bears_own = on; }
+bool own_new_threads_on(void) { return bears_own; }
 
 void own_forked(void)
 {

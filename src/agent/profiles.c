@@ -1,3 +1,5 @@
+/* Builds a model from a batch.  Observations with equal stack, thread, span and attributes are
+ * grouped first, so that each group becomes one sample. */
 #include "agent/profiles_internal.h"
 
 #include "base/utf8.h"
@@ -8,7 +10,7 @@
 
 /* ---- stacks ---- */
 
-/* 0 for memory that no file is behind: generated code. */
+/* Returns the mapping of an image; 0 for memory without a file, which is generated code. */
 static uint32_t mapping_of(making *m, const image *x)
 {
     if (!x->path.n && !x->gnu[0] && !x->go[0]) return 0;
@@ -76,7 +78,7 @@ static profile *begin_profile(making *m, value_type type, value_type period_type
     return p;
 }
 
-/* From the beginning of the batch to its end, and so that every sample lies inside. */
+/* Sets the time window to the batch, extended so that it contains every sample. */
 static void set_window(const making *m, profile *p, sample_kind kind)
 {
     const batch *b = m->in->batch;
@@ -91,17 +93,17 @@ static void set_window(const making *m, profile *p, sample_kind kind)
     p->duration_nano = end > start ? end - start : 1;
 }
 
-/* ---- samples joined ---- */
+/* ---- grouped samples ---- */
 
 typedef struct group {
-    uint32_t first; /* of its samples, in the batch */
-    uint32_t n, at; /* how many; where the next value goes */
+    uint32_t first; /* first sample in the batch */
+    uint32_t n, at; /* number of samples in the group; position of its next value */
 } group;
 
 typedef struct groups {
     VEC(group) v;
     hash_index index;
-    uint32_t *of; /* by sample */
+    uint32_t *of; /* group of each sample */
 } groups;
 
 static bool joins(const agent_sample *a, const agent_sample *b)
@@ -147,7 +149,7 @@ static bool group_samples(making *m, sample_kind kind, groups *g)
     return true;
 }
 
-/* Values and times of all groups, group after group, each in the order of the batch. */
+/* Stores the values and times of all groups, group after group, each in the order of the batch. */
 static bool put_groups(making *m, sample_kind kind, groups *g)
 {
     const batch *b = m->in->batch;
@@ -236,7 +238,7 @@ static void begin_logs(making *m)
     bool text = m->in->style == PROFILES_TEXT;
     profile *p = begin_profile(m, type_of(m, "samples", "count"), type_of(m, "wall", "nanoseconds"),
                                m->in->wall_ns);
-    memset(p->profile_id, 0, sizeof p->profile_id); /* a record has no place for it */
+    memset(p->profile_id, 0, sizeof p->profile_id); /* a log record has no field for it */
     str name = STR("otel.profiling");
     any field = {.kind = ANY_STRING, .n = (uint32_t)name.n, .s = name.p};
     keyvalue kv[] = {{.key = STR("name"), .value = field},
@@ -282,7 +284,7 @@ static void put_logs(making *m)
     p->duration_nano = max - min + m->in->wall_ns;
 }
 
-/* ---- all ---- */
+/* ---- model ---- */
 
 static bool put_all(making *m)
 {
@@ -315,7 +317,7 @@ bool profiles_make(const profiles_in *in, arena *a, model *out, err *e)
 {
     making m = {.in = in, .a = a};
     if (!begin(&m) || !put_all(&m)) {
-        return err_set(e, ERR_LIMIT, "no memory for the profiles of a batch");
+        return err_set(e, ERR_MEMORY, "not enough memory for the profiles of a batch");
     }
     return builder_finish(&m.b, out, e);
 }

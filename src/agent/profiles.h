@@ -1,10 +1,10 @@
-/* agent/profiles.h - a batch as a model: one Profile a kind of sample.
+/* agent/profiles.h - converts a batch to a model: one Profile for each kind of sample.
  *
- *   CPU    cpu/nanoseconds     observations of the same stack, thread, span and attributes are one sample
+ *   CPU    cpu/nanoseconds     observations with equal stack, thread, span and attributes are one sample,
  *   wall   wall/nanoseconds    with a value and a timestamp each
- *   heap   alloc_objects, alloc_space (since the batch before), inuse_objects, inuse_space (now)
- *   logs   samples/count       what the Splunk writer makes records of: one sample an observation, with
- *                              the metadata of its thread (splunk-profiling.md, section 6) */
+ *   heap   alloc_objects, alloc_space (since the previous batch), inuse_objects, inuse_space (now)
+ *   logs   samples/count       input of the Splunk writer: one sample per observation, with the metadata
+ *                              of its thread (docs/splunk.md) */
 #pragma once
 #include "agent/batch.h"
 #include "agent/heap_rows.h"
@@ -13,32 +13,34 @@
 
 typedef enum profiles_style {
     PROFILES_OTLP,
-    PROFILES_TEXT,  /* wall as log records with text */
-    PROFILES_PPROF, /* wall as log records with pprof */
+    PROFILES_TEXT,  /* wall-clock samples as log records with text */
+    PROFILES_PPROF, /* wall-clock samples as log records with pprof */
 } profiles_style;
 
 typedef struct profiles_in {
     const batch *batch;
     const images *images;
     keyvalues resource;
-    const str *keys; /* names of the thread context's attributes */
+    const str *keys; /* names of the attributes of thread contexts */
     size_t n_keys;
     const heap_rows *heap; /* NULL: none */
     uint32_t cpu_hz;
     uint64_t wall_ns;
     profiles_style style;
-    size_t first, limit; /* logs: of the wall samples those from `first` on, at most `limit` */
+    size_t first, limit; /* logs: at most `limit` wall-clock samples, from `first` on */
     uint64_t boot;       /* Unix ns when the machine started; 0: not known */
-    uint64_t ticks;      /* a second: _SC_CLK_TCK */
-    uint64_t now;        /* Unix ns: when the records are made */
+    uint64_t ticks;      /* clock ticks per second (_SC_CLK_TCK) */
+    uint64_t now;        /* Unix ns when the log records are built */
 } profiles_in;
 
-/* *out lies in `a` and views strings of the inputs.  n_profiles == 0 when there is nothing to say.
- * ERR_LIMIT at the arena's budget. */
+/* Builds *out in `a`; it refers to strings of the inputs.  n_profiles is 0 when there are no
+ * samples.  Fails with ERR_MEMORY when the arena's budget is exhausted. */
 NODISCARD bool profiles_make(const profiles_in *in, arena *a, model *out, err *e);
 
-/* The metadata line of a thread behind its name: `#7 prio=0 os_prio=0 cpu=0.12ms ...`. */
+/* Writes the metadata of a thread that follows its name to `out`: `#7 prio=0 os_prio=0 cpu=0.12ms
+ * ...`. */
 void profiles_thread_text(const agent_sample *s, const agent_thread *t, uint64_t boot,
                           uint64_t ticks, char *out, size_t cap);
-/* Our word of wire/thread_state.h, "RUNNING", "SLEEPING" ...; "UNKNOWN" for a letter nobody knows. */
+/* Returns the name of a state as in wire/thread_state.h ("RUNNING", "SLEEPING", …); "UNKNOWN" for
+ * other letters. */
 const char *profiles_state_name(char state);

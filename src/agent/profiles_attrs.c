@@ -1,4 +1,4 @@
-/* What a sample says besides its stack, its span and its values. */
+/* Attributes of a sample: everything but its stack, span and values. */
 #include "agent/profiles_internal.h"
 
 #include "base/utf8.h"
@@ -66,7 +66,8 @@ static bool has_key(const making *m, str key)
     return false;
 }
 
-/* An inner scope's entry stands behind the outer one's and hides it. */
+/* Adds the attributes of a thread context.  An entry of an inner scope comes after that of the
+ * outer one and replaces it. */
 static void add_context(making *m, uint32_t at)
 {
     const batch *b = m->in->batch;

@@ -1,3 +1,4 @@
+/* Writes the agent's report as JSON. */
 #include "agent/report.h"
 
 #include "sys/file.h"
@@ -87,7 +88,7 @@ bool agent_report_write(const shipper *s, const agent_report *r, err *e)
 {
     buf name = {0}, text = {0};
     bool ok = files_name(s->c->report, s->facts.pid, s->report_number, &name) ||
-              err_set(e, ERR_USAGE, "KILN_REPORT is no name of a file");
+              err_set(e, ERR_USAGE, "KILN_REPORT is not a valid file name");
     agent_report_print(s, r, &text);
     ok = ok && !text.failed && file_write(name.p, buf_view(&text), e);
     buf_free(&name), buf_free(&text);

@@ -1,4 +1,5 @@
-/* agent/report.h - KILN_REPORT: what was captured, lost and spent, as JSON (docs/agent.md). */
+/* agent/report.h - KILN_REPORT: counters of captured samples, losses and cost, as JSON
+ * (docs/agent.md). */
 #pragma once
 #include "agent/shipper.h"
 
@@ -8,8 +9,8 @@ typedef struct agent_report {
     size_t n_advice;
 } agent_report;
 
-/* The text of it. */
+/* Appends the report as text. */
 void agent_report_print(const shipper *s, const agent_report *r, buf *out);
 
-/* Writes it whole to KILN_REPORT, if that is set. */
+/* Writes the report to KILN_REPORT, if it is set, completely or not at all. */
 NODISCARD bool agent_report_write(const shipper *s, const agent_report *r, err *e);

@@ -1,9 +1,13 @@
+/* Builds the OTLP resource from the environment, from what the program published, and from the
+ * machine. */
 #include "agent/resource.h"
 
 #include "base/utf8.h"
 #include "span/environment.h"
 #include "sys/entropy.h"
 #include "wire/carried.h"
+#include "base/text.h"
+#include "wire/host.h"
 #include "base/ban.h"
 #include <fcntl.h>
 #include <sys/utsname.h>
@@ -22,7 +26,7 @@ static str keep(arena *a, str s)
     return p ? (str){p, s.n} : STR("");
 }
 
-/* The first to say a key wins. */
+/* Adds an attribute unless the key already has a value. */
 static void put(making *m, str key, any value)
 {
     for (size_t i = 0; i < m->v.n; i++)
@@ -48,39 +52,12 @@ static void put_environment(making *m, const char *list)
     }
 }
 
-/* ---- what we find ---- */
-
-static str base_of(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    return slash ? (str){slash + 1, (size_t)(path.p + path.n - slash - 1)} : path;
-}
-
-/* 64 hexadecimal digits in a row: docker, containerd, cri-o, podman. */
-static str container_of(str text)
-{
-    for (size_t i = 0, run = 0; i < text.n; i++) {
-        char c = text.p[i];
-        run = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? run + 1 : 0;
-        if (run == 64) return (str){text.p + (i - 63), 64};
-    }
-    return (str){0};
-}
-
-static str arch_of(str machine) /* uname's word to the convention's */
-{
-    static const struct {
-        const char *from, *to;
-    } names[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_eq(machine, str_of(names[i].from))) return str_of(names[i].to);
-    return machine;
-}
+/* ---- detected attributes ---- */
 
 static str service_of(arena *a, str program)
 {
     static const char prefix[] = "unknown_service:";
-    str base = base_of(program);
+    str base = str_base_name(program);
     if (!base.n || !utf8_ok(base.p, base.n)) return STR("unknown_service");
     char *p = arena_alloc(a, sizeof prefix - 1 + base.n);
     if (!p) return STR("unknown_service");
@@ -89,7 +66,7 @@ static str service_of(arena *a, str program)
     return (str){p, sizeof prefix - 1 + base.n};
 }
 
-/* A UUID of version 4. */
+/* Returns a UUID of version 4. */
 static str instance_of(arena *a, const uint8_t id[16])
 {
     uint8_t b[16];
@@ -113,12 +90,12 @@ static void put_found(making *m, const resource_facts *f)
     put_str(m, "service.name", service_of(m->a, f->program));
     put_str(m, "service.instance.id", instance_of(m->a, f->instance));
     put(m, STR(ATTR_PROCESS_PID), (any){.kind = ANY_INT, .i = f->pid});
-    put_str(m, "process.executable.name", base_of(f->program));
+    put_str(m, "process.executable.name", str_base_name(f->program));
     put_str(m, "process.executable.path", f->program);
     put_str(m, ATTR_HOST_NAME, f->host);
-    put_str(m, ATTR_HOST_ARCH, arch_of(f->machine));
+    put_str(m, ATTR_HOST_ARCH, host_arch_of(f->machine));
     put_str(m, ATTR_OS_TYPE, STR("linux"));
-    put_str(m, ATTR_CONTAINER_ID, container_of(f->cgroup));
+    put_str(m, ATTR_CONTAINER_ID, container_id_of(f->cgroup));
 }
 
 bool resource_make(const agent_config *c, const resource_facts *f, const keyvalues *published,
@@ -137,7 +114,7 @@ bool resource_make(const agent_config *c, const resource_facts *f, const keyvalu
     return !m.failed;
 }
 
-/* ---- asking the machine ---- */
+/* ---- reading the machine ---- */
 
 static str read_small(arena *a, const char *path)
 {
@@ -161,11 +138,11 @@ bool resource_facts_read(arena *a, resource_facts *out)
     (void)uname(&u);
     uint64_t id[2] = {entropy_u64(), entropy_u64()};
     str cgroup = read_small(a, "/proc/self/cgroup");
-    if (!container_of(cgroup).n) cgroup = read_small(a, "/proc/self/mountinfo");
+    if (!container_id_of(cgroup).n) cgroup = read_small(a, "/proc/self/mountinfo");
     *out = (resource_facts){.program = keep(a, (str){path, n > 0 ? (size_t)n : 0}),
                             .host = keep(a, str_of(host)),
                             .machine = keep(a, str_of(u.machine)),
-                            .cgroup = keep(a, container_of(cgroup)),
+                            .cgroup = keep(a, container_id_of(cgroup)),
                             .pid = (uint32_t)getpid()};
     memcpy(out->instance, id, sizeof id);
     return out->machine.n > 0;

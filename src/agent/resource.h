@@ -1,9 +1,9 @@
-/* agent/resource.h - who is being profiled: the attributes of the OTLP resource. */
+/* agent/resource.h - the attributes of the OTLP resource: which program is profiled. */
 #pragma once
 #include "agent/config.h"
 #include "model/model.h"
 
-/* What is asked of the machine; tests hand in their own. */
+/* Facts about the machine; tests provide their own. */
 typedef struct resource_facts {
     str program;       /* path of the executable; "": not known */
     str host, machine; /* gethostname, uname -m */
@@ -14,7 +14,8 @@ typedef struct resource_facts {
 
 NODISCARD bool resource_facts_read(arena *a, resource_facts *out);
 
-/* The attributes, in `a`.  What the program published itself (`published`, OTEP 4719; may be NULL) wins
- * over the environment, the environment over what we find; keys that say which SDK it is are ours. */
+/* Builds the attributes in `a`.  Attributes that the program published (`published`, OTEP 4719; may
+ * be NULL) take precedence over the environment, and the environment over detected ones.  The agent
+ * always sets the keys that describe the SDK. */
 NODISCARD bool resource_make(const agent_config *c, const resource_facts *f,
                              const keyvalues *published, arena *a, keyvalues *out);

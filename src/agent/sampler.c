@@ -1,9 +1,10 @@
-/* The sampler's thread: wakes for rounds, to drain the ring, and to look what the loader did. */
+/* The sampler thread: wakes up for wall-clock rounds, to drain the ring, and to refresh the lists
+ * of loaded objects and threads. */
 #include "agent/internal.h"
 
 #include "agent/descriptors.h"
 #include "agent/events.h"
-#include "agent/filters.h"
+#include "agent/seccomp.h"
 #include "agent/signo.h"
 
 #include <errno.h>
@@ -14,18 +15,18 @@
 #include "base/ban.h"
 
 enum {
-    DRAIN_NS = 200 * 1000000, /* between drains, unless the ring is half full before */
-    SCAN_NS =
-        1000 * 1000000, /* between looks for threads that nobody told of, and at our signals */
-    REFRESH_NS = 50 * 1000000, /* not more often, however much unknown code handlers meet */
-    EVERY_NS = 1000 * 1000000, /* objects are looked for at least so often */
+    DRAIN_NS = 200 * 1000000, /* interval of drains, unless the ring is half full earlier */
+    SCAN_NS = 1000 * 1000000, /* interval of scans for new threads and checks of the signals */
+    /* minimum time between refreshes, however much unknown code handlers find */
+    REFRESH_NS = 50 * 1000000,
+    EVERY_NS = 1000 * 1000000, /* maximum time between refreshes */
 };
 
 typedef struct times {
     uint64_t now;
-    uint64_t wall, drain, scan; /* when they are due */
+    uint64_t wall, drain, scan; /* next deadlines */
     uint64_t refreshed;
-    uint32_t missed; /* of the snapshot, when it was refreshed */
+    uint32_t missed; /* the snapshot's count of unknown addresses at the last refresh */
 } times;
 
 static uint64_t monotonic(void)
@@ -35,26 +36,26 @@ static uint64_t monotonic(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void capture_say(const capture *c, bool *said, const char *sentence)
+void capture_warn(const capture *c, bool *done, const char *text)
 {
-    if (*said || !c->o.say) return;
-    *said = true;
-    c->o.say(c->o.who, sentence);
+    if (*done || !c->o.warn) return;
+    *done = true;
+    c->o.warn(c->o.ctx, text);
 }
 
 /* ---- draining ---- */
 
-/* Behind a drain or a round, without the lock. */
-static void press(capture *c)
+/* Called after a drain or a round, without the lock. */
+static void check_flush_due(capture *c)
 {
     pthread_mutex_lock(&c->lock);
     const batch *b = c->current;
     bool full =
-        b && !c->pressed &&
-        (b->mem.used > b->mem.budget / 2 || (c->o.press_at && b->samples.n >= c->o.press_at));
-    c->pressed |= full;
+        b && !c->flush_due &&
+        (b->mem.used > b->mem.budget / 2 || (c->o.flush_at && b->samples.n >= c->o.flush_at));
+    c->flush_due |= full;
     pthread_mutex_unlock(&c->lock);
-    if (full && c->o.pressed) c->o.pressed(c->o.who);
+    if (full && c->o.flush_due) c->o.flush_due(c->o.ctx);
 }
 
 static void drain(capture *c, times *t)
@@ -63,50 +64,49 @@ static void drain(capture *c, times *t)
     drain_ring(c);
     pthread_mutex_unlock(&c->lock);
     t->drain = t->now + DRAIN_NS;
-    press(c);
+    check_flush_due(c);
 }
 
 /* ---- objects and spans ---- */
 
 static uint32_t missed(const capture *c)
 {
-    const unwind_snapshot *s = atomic_load(&registry_door(c->registry)->current);
+    const unwind_snapshot *s = atomic_load(&registry_gate(c->registry)->current);
     return s ? atomic_load(&s->missed) : 0;
 }
 
-/* Tables of objects whose rules are looked up often.  The gate is held. */
+/* Compiles tables of objects whose rules are looked up often.  The registry lock is held. */
 static void compile(capture *c)
 {
     err e = {0};
     if (!c->o.max_tables) return;
-    if (!registry_compile(c->registry, &e)) capture_say(c, &c->said_tables, e.msg);
+    if (!registry_compile(c->registry, &e)) capture_warn(c, &c->warned_tables, e.msg);
     uint32_t over = registry_count(c->registry).over_budget;
     if (over <= c->over_budget) return;
     pthread_mutex_lock(&c->lock);
     c->n.tables_over += over - c->over_budget;
     pthread_mutex_unlock(&c->lock);
     c->over_budget = over;
-    capture_say(
-        c, &c->said_over,
-        "unwind tables of large libraries do not fit KILN_UNWIND_MEMORY: their stacks are whole, "
-        "but each costs more; "
-        "raise it (512M, for example)");
+    capture_warn(c, &c->warned_over,
+                 "unwind tables of large libraries exceed KILN_UNWIND_MEMORY: stacks are complete "
+                 "but cost more CPU time; raise the limit, for example to 512M");
 }
 
 static void refresh(capture *c, times *t)
 {
     err e = {0};
-    pthread_mutex_lock(&c->gate);
-    uint32_t before = t->refreshed ? registry_count(c->registry).snapshots : 0; /* see at_once */
+    pthread_mutex_lock(&c->registry_lock);
+    /* The first refresh counts as a change: capture_open has taken the first snapshot. */
+    uint32_t before = t->refreshed ? registry_count(c->registry).snapshots : 0;
     bool ok = registry_refresh(c->registry, &e);
     compile(c);
     bool changed = registry_count(c->registry).snapshots != before;
     if (c->snapshots != registry_count(c->registry).snapshots) capture_locate_spans(c);
     t->missed = missed(c);
-    pthread_mutex_unlock(&c->gate);
+    pthread_mutex_unlock(&c->registry_lock);
     t->refreshed = t->now;
-    if (!ok && c->o.say) capture_say(c, &c->said_tables, e.msg);
-    if (changed && c->o.mapped) c->o.mapped(c->o.who);
+    if (!ok && c->o.warn) capture_warn(c, &c->warned_tables, e.msg);
+    if (changed && c->o.mapped) c->o.mapped(c->o.ctx);
 }
 
 static void refresh_if_due(capture *c, times *t)
@@ -117,49 +117,46 @@ static void refresh_if_due(capture *c, times *t)
 
 /* ---- threads and signals ---- */
 
-static void arm(void *who, thread_record *t)
+static void arm(void *ctx, thread_record *t)
 {
-    (void)who;
+    (void)ctx;
     cpu_arm(t, false);
 }
 
-static void disarm(void *who, thread_record *t)
+static void disarm(void *ctx, thread_record *t)
 {
-    (void)who;
+    (void)ctx;
     cpu_disarm(t);
 }
 
-static void look_for_threads(capture *c)
+static void find_threads(capture *c)
 {
     int dir = task_open();
     size_t n = 0;
-    if (dir < 0 || !threads_call(dir, c->tids, &n))
-        capture_say(
-            c, &c->said_no_proc,
-            "/proc/self/task cannot be read: threads are seen only from their start on, and there "
-            "is no "
-            "wall clock profile");
-    if (dir >= 0) filters_look(dir, c->tids, n);
-    if (filters_seen()) {
+    if (dir < 0 || !threads_scan(dir, c->tids, &n))
+        capture_warn(c, &c->warned_no_proc,
+                     "cannot read /proc/self/task: only threads that start from now on are "
+                     "profiled, and there is no wall-clock profile");
+    if (dir >= 0) seccomp_check(dir, c->tids, n);
+    if (seccomp_seen()) {
         close(dir);
         return;
     }
     threads_each(arm, NULL);
-    if (dir >= 0) drain_deaf(c, dir);
+    if (dir >= 0) drain_unsampled(c, dir);
     if (dir >= 0) close(dir);
     if (threads_lost())
-        capture_say(c, &c->said_lost,
-                    "some threads are not watched: there are too many, or the kernel gives no "
-                    "more timers (ulimit -i)");
+        capture_warn(c, &c->warned_lost,
+                     "some threads are not profiled: there are too many, or the kernel creates no "
+                     "more timers (ulimit -i)");
     if (cpu_closed())
-        capture_say(
-            c, &c->said_closed,
-            "the program closes descriptors that are not its own, perf events among them, which "
-            "are "
-            "made anew: KILN_CPU_SOURCE=timer needs none");
+        capture_warn(
+            c, &c->warned_closed,
+            "the program closes file descriptors that it did not open, among them the agent's perf "
+            "events; the agent reopens them. KILN_CPU_SOURCE=timer needs no descriptors");
 }
 
-static void yield_if_asked(capture *c)
+static void yield_if_requested(capture *c)
 {
     if (!atomic_load(&c->yield)) return;
     signals_check(c);
@@ -171,7 +168,7 @@ static void scan(capture *c, times *t)
 {
     t->scan = t->now + SCAN_NS;
     signals_check(c);
-    if (cpu_planned()->period) look_for_threads(c);
+    if (cpu_planned()->period) find_threads(c);
 }
 
 /* ---- rounds ---- */
@@ -188,16 +185,16 @@ static void take_round(capture *c)
     if (!c->round) return wall_skip(c->wall, 1);
     bool ok = wall_take(c->wall, &n);
     if (!ok)
-        capture_say(c, &c->said_no_proc,
-                    "/proc/self/task cannot be read: there is no wall clock profile");
+        capture_warn(c, &c->warned_no_proc,
+                     "cannot read /proc/self/task: there is no wall-clock profile");
     pthread_mutex_lock(&c->lock);
     if (ok && c->current) wall_write(c->wall, c->current, &n);
     counts_add(&c->n, &n);
     pthread_mutex_unlock(&c->lock);
-    press(c);
+    check_flush_due(c);
 }
 
-/* Missed rounds are skipped; the next one stands for them. */
+/* Skips missed rounds; the next one represents them. */
 static void round_if_due(capture *c, times *t)
 {
     uint64_t interval = c->o.wall_ns;
@@ -214,7 +211,7 @@ static void round_if_due(capture *c, times *t)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- the thread ---- */
+/* ---- sampler thread ---- */
 
 static void sleep_until(uint64_t when, uint32_t wake)
 {
@@ -226,25 +223,26 @@ static void sleep_until(uint64_t when, uint32_t wake)
 static uint64_t earliest(const capture *c, const times *t)
 {
     uint64_t first = t->drain < t->scan ? t->drain : t->scan;
-    if (!cpu_planned()->period) first = t->scan; /* nothing to drain */
+    if (!cpu_planned()->period) first = t->scan; /* no CPU samples, so nothing to drain */
     return c->wall && t->wall < first ? t->wall : first;
 }
 
-static void say_limits(capture *c)
+static void warn_limits(capture *c)
 {
     const cpu_plan *p = cpu_planned();
     if (p->period && !p->events && p->period < p->tick_ns)
-        capture_say(
-            c, &c->said_tick,
+        capture_warn(
+            c, &c->warned_tick,
             c->o.source == CPU_TIMER
-                ? "CPU timers ring at the kernel's tick at most: there will be fewer samples than "
-                  "asked for, each of more weight"
-                : "CPU timers ring at the kernel's tick at most: fewer samples than asked for; "
-                  "sudo sysctl kernel.perf_event_paranoid=2 lets perf events take them");
+                ? "CPU timers cannot fire more often than the kernel's tick: the agent takes fewer "
+                  "samples than requested, each with more weight"
+                : "CPU timers cannot fire more often than the kernel's tick: the agent takes fewer "
+                  "samples than requested; sudo sysctl kernel.perf_event_paranoid=2 permits perf "
+                  "events, which have no such limit");
     if (p->events && p->user_only)
-        capture_say(c, &c->said_tick,
-                    "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
-                    "1, or use KILN_CPU_SOURCE=timer");
+        capture_warn(c, &c->warned_tick,
+                     "perf events do not include time in the kernel: lower "
+                     "kernel.perf_event_paranoid to 1, or use KILN_CPU_SOURCE=timer");
 }
 
 static bool begin(capture *c, times *t)
@@ -256,7 +254,7 @@ static bool begin(capture *c, times *t)
     if (atomic_load(&c->stop)) return false;
     t->now = monotonic();
     refresh(c, t);
-    say_limits(c);
+    warn_limits(c);
     atomic_store(&c->ready, 1);
     t->now = monotonic();
     t->wall = t->now + c->o.wall_ns;
@@ -264,14 +262,15 @@ static bool begin(capture *c, times *t)
     return true;
 }
 
-/* No thread of the program makes a system call for us from here on. */
+/* Stops the capture after a seccomp filter was found.  No thread of the program makes a system call
+ * of the agent from here on. */
 static void retire(capture *c)
 {
     atomic_store(&handler.pid, 0);
-    if (c->o.say)
-        c->o.say(c->o.who, "the program has installed a filter of system calls by an instruction "
-                           "of its own: the profile ends here");
-    if (c->o.retired) c->o.retired(c->o.who);
+    if (c->o.warn)
+        c->o.warn(c->o.ctx, "the program has installed a seccomp filter with a direct system call: "
+                            "profiling stops");
+    if (c->o.retired) c->o.retired(c->o.ctx);
 }
 
 void *sampler_run(void *arg)
@@ -279,18 +278,19 @@ void *sampler_run(void *arg)
     capture *c = arg;
     times t = {0};
     bool begun = begin(c, &t);
-    while (begun && !atomic_load(&c->stop) && !filters_seen()) {
+    while (begun && !atomic_load(&c->stop) && !seccomp_seen()) {
         uint32_t wake = atomic_load(handler.wake);
-        yield_if_asked(c);
+        yield_if_requested(c);
         drain(c, &t);
         round_if_due(c, &t);
         refresh_if_due(c, &t);
         if (t.now >= t.scan) scan(c, &t);
-        if (!atomic_load(&c->stop) && !filters_seen()) sleep_until(earliest(c, &t), wake);
+        if (!atomic_load(&c->stop) && !seccomp_seen()) sleep_until(earliest(c, &t), wake);
         t.now = monotonic();
     }
-    threads_each(disarm, NULL); /* here: whoever stops us may have descriptors of its own */
+    /* in this thread, because the one that stops the sampler may have its own descriptor table */
+    threads_each(disarm, NULL);
     events_end();
-    if (filters_seen()) retire(c);
+    if (seccomp_seen()) retire(c);
     return NULL;
 }

@@ -1,3 +1,5 @@
+/* Delivers batches: builds the model, adds names, encodes it, and passes it to the exporter or to
+ * files. */
 #include "agent/shipper.h"
 
 #include "agent/descriptors.h"
@@ -19,26 +21,26 @@ static uint64_t now_of(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void say_err(shipper *s, const char *what, const err *e)
+static void warn_err(shipper *s, const char *what, const err *e)
 {
     char text[512], why[384];
     snprintf(text, sizeof text, "%s: %s", what, err_text(e, why, sizeof why));
-    s->say(s->who, text);
+    s->warn(s->ctx, text);
 }
 
 /* ---- opening ---- */
 
-/* Where log records go: SPLUNK_PROFILER_LOGS_ENDPOINT, then what OpenTelemetry says, then the
- * conventions' default (S-24 to S-26); always gRPC (S-23). */
+/* The receiver of log records: SPLUNK_PROFILER_LOGS_ENDPOINT, then OpenTelemetry's variables, then
+ * the default of the conventions (S-24 to S-26); always gRPC (S-23). */
 typedef struct logs_environment {
     const otlp_environment *env;
     const char *endpoint;
 } logs_environment;
 
-static const char *get_logs(void *who, const char *name)
+static const char *get_logs(void *ctx, const char *name)
 {
-    const logs_environment *l = who;
-    const char *v = l->env->get(l->env->who, name);
+    const logs_environment *l = ctx;
+    const char *v = l->env->get(l->env->ctx, name);
     bool endpoint = !strcmp(name, "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT");
     if (!strcmp(name, "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL")) return "grpc";
     if (endpoint && l->endpoint) return l->endpoint;
@@ -46,10 +48,10 @@ static const char *get_logs(void *who, const char *name)
     return v;
 }
 
-static void warn_logs(void *who, const char *sentence)
+static void warn_logs(void *ctx, const char *text)
 {
-    const logs_environment *l = who;
-    if (l->env->warn) l->env->warn(l->env->who, sentence);
+    const logs_environment *l = ctx;
+    if (l->env->warn) l->env->warn(l->env->ctx, text);
 }
 
 static bool read_logs(shipper *s, const otlp_environment *env, err *e)
@@ -65,7 +67,7 @@ bool shipper_open(shipper *s, const agent_config *c, const otlp_environment *env
 {
     s->c = c;
     if (!resource_facts_read(&s->settings, &s->facts))
-        return err_set(e, ERR_LIMIT, "no memory for the resource");
+        return err_set(e, ERR_MEMORY, "not enough memory for the resource");
     if (c->report) s->report_number = files_free_number(c->report, s->facts.pid);
     if (c->to == EXPORT_FILE)
         return files_open(&s->files, c->file, c->file_keep, s->facts.pid), true;
@@ -76,7 +78,7 @@ bool shipper_open(shipper *s, const agent_config *c, const otlp_environment *env
     return s->has_net;
 }
 
-/* ---- handing on ---- */
+/* ---- delivery ---- */
 
 static bool open_exporter(shipper *s, err *e)
 {
@@ -85,16 +87,16 @@ static bool open_exporter(shipper *s, err *e)
         .sender = {.config = &s->net,
                    .max_request = s->c->to == EXPORT_SPLUNK ? SHIPPER_REQUEST_BYTES : 0,
                    .agent = "kiln-agent/" KILN_VERSION,
-                   .say = s->say,
-                   .who = s->who},
+                   .say = s->warn,
+                   .ctx = s->ctx},
         .spool_dir = s->c->spool,
         .max_queue = SHIPPER_QUEUE_BYTES,
         .thread = s->own_thread,
     };
     s->exporter = exporter_open(&o, e);
     if (s->exporter || !o.spool_dir) return s->exporter != NULL;
-    /* Another process has the spool, or the disk says no: better without it than not at all. */
-    say_err(s, "no spool", e);
+    /* Another process uses the spool, or the disk fails: continues without a spool. */
+    warn_err(s, "no spool", e);
     o.spool_dir = NULL;
     *e = (err){0};
     s->exporter = exporter_open(&o, e);
@@ -106,12 +108,12 @@ static bool send_bytes(shipper *s, buf *bytes, err *e)
     size_t items = otlp_count_items(buf_view(bytes));
     bool ok = open_exporter(s, e);
     if (ok && !exporter_submit(s->exporter, bytes, items, 1))
-        ok = true; /* counted; the exporter says so once */
+        ok = true; /* counted; the exporter prints one message */
     buf_free(bytes);
     return ok;
 }
 
-static bool hand_on(shipper *s, const model *m, err *e)
+static bool call_program(shipper *s, const model *m, err *e)
 {
     buf bytes = {0};
     if (s->c->to == EXPORT_FILE) return files_put(&s->files, m, e);
@@ -128,7 +130,7 @@ static bool read_own(const memory *m, uint64_t at, void *p, size_t n)
     return process_read(m->pid, at, p, n);
 }
 
-/* What the program says about itself, if it does: names of context attributes, its resource. */
+/* Reads the published process context: names of context attributes, resource. */
 static bool read_published(shipper *s, arena *a, process_context *out)
 {
     memory m = {.read = read_own, .pid = (int)s->facts.pid};
@@ -142,7 +144,7 @@ static bool name_locations(shipper *s, model *m, arena *a, err *e)
 {
     symbolize_opts o = {
         .module = {.max_memory = SHIPPER_INDEX_BYTES, .max_debug = SHIPPER_DEBUG_BYTES},
-        .shelf = &s->modules,
+        .modules = &s->modules,
         .inside = true,
         .demangle = DEMANGLE_SHORT}; /* the same for all receivers */
     symbolize_report r;
@@ -160,7 +162,7 @@ static bool ship_model(shipper *s, const profiles_in *in, bool *empty, err *e)
     bool ok = profiles_make(in, &a, &m, e);
     *empty = ok && !m.profiles.n;
     if (ok) model_executables_first(&m);
-    if (ok && !*empty) ok = name_locations(s, &m, &a, e) && hand_on(s, &m, e);
+    if (ok && !*empty) ok = name_locations(s, &m, &a, e) && call_program(s, &m, e);
     size_t all = a.peak + in->batch->mem.peak + s->images.a.used;
     if (all > s->peak) s->peak = all;
     arena_free(&a);
@@ -174,7 +176,7 @@ static size_t wall_samples(const batch *b)
     return n;
 }
 
-/* Log records go in requests of a bounded number; everything else in one. */
+/* Log records are split into requests of limited size; everything else is one request. */
 static bool ship_all(shipper *s, profiles_in *in, err *e)
 {
     bool logs = s->c->to == EXPORT_SPLUNK, empty = false, ok = true;
@@ -203,12 +205,12 @@ static bool ship_batch(shipper *s, const batch *b, arena *a, err *e)
     in.boot = in.now - now_of(CLOCK_BOOTTIME);
     if (s->c->to == EXPORT_SPLUNK) in.style = s->c->splunk_pprof ? PROFILES_PPROF : PROFILES_TEXT;
     if (!resource_make(s->c, &s->facts, has ? &published.resource : NULL, a, &in.resource))
-        return err_set(e, ERR_LIMIT, "no memory for the resource");
+        return err_set(e, ERR_MEMORY, "not enough memory for the resource");
     if (s->heap && heap_take(&s->heap_past, s->heap, a, &heap)) in.heap = &heap;
     return ship_all(s, &in, e);
 }
 
-void shipper_look(shipper *s)
+void shipper_read_mappings(shipper *s)
 {
     if (!images_refresh(&s->images, now_of(CLOCK_REALTIME), NULL)) s->n_failed++;
 }
@@ -217,7 +219,7 @@ void shipper_flush(shipper *s, bool final)
 {
     arena a = {.budget = SHIPPER_FLUSH_BYTES};
     err e = {0};
-    shipper_look(s);
+    shipper_read_mappings(s);
     batch *b = capture_take(final);
     if (!b) {
         s->n_failed++;
@@ -226,13 +228,13 @@ void shipper_flush(shipper *s, bool final)
     bool ok = ship_batch(s, b, &a, &e);
     s->n_flushes++;
     s->n_failed += !ok;
-    if (!ok) say_err(s, "profiles are lost", &e);
+    if (!ok) warn_err(s, "profiles are lost", &e);
     images_forget(&s->images, b->start, !s->heap);
     batch_close(b);
     arena_free(&a);
 }
 
-/* ---- the end ---- */
+/* ---- exit ---- */
 
 void shipper_wait(shipper *s, uint64_t timeout_ns)
 {
@@ -244,28 +246,28 @@ otlp_counts shipper_counts(const shipper *s)
     return s->exporter ? exporter_counts(s->exporter) : s->counts;
 }
 
-/* What the exporter could not say while there was still hope. */
-static void say_lost(shipper *s)
+/* Warns about losses that the exporter reports only at its end. */
+static void warn_lost(shipper *s)
 {
     uint64_t lost = otlp_items_lost(&s->counts),
              all = s->counts.items_submitted + s->counts.items_queue_full;
     char text[160];
     if (!lost) return;
-    snprintf(text, sizeof text, "%llu of %llu %s did not arrive", (unsigned long long)lost,
+    snprintf(text, sizeof text, "%llu of %llu %s were not delivered", (unsigned long long)lost,
              (unsigned long long)all, s->c->to == EXPORT_SPLUNK ? "log records" : "profiles");
-    s->say(s->who, text);
+    s->warn(s->ctx, text);
 }
 
 void shipper_close(shipper *s, uint64_t timeout_ns)
 {
     exporter *x = s->exporter;
-    s->exporter = NULL; /* first: a fork meanwhile must not find what is being freed */
+    s->exporter = NULL; /* first: a concurrent fork must not see memory that is being freed */
     if (x) {
         exporter_close(x, timeout_ns, &s->counts);
-        say_lost(s);
+        warn_lost(s);
     }
     images_close(&s->images);
-    shelf_close(&s->modules);
+    module_cache_close(&s->modules);
     heap_forget(&s->heap_past);
 }
 

@@ -1,4 +1,4 @@
-/* Which signals the capture uses, and how it gives way to the program. */
+/* Chooses the signals of the capture, and switches to others when the program handles one. */
 #include "agent/internal.h"
 
 #include "agent/signo.h"
@@ -9,27 +9,29 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-/* The program may have taken a signal that was free when we looked. */
+/* Checks for handlers that the program has installed since signo_free. */
 void signals_check(capture *c)
 {
     int round = atomic_load(&c->round), event = atomic_load(&c->event);
-    int wanted = (int)atomic_load(&c->yield); /* by a call of sigaction, which waits */
+    int wanted = (int)atomic_load(&c->yield); /* requested by a call of sigaction, which waits */
     if (round && (round == wanted || !signo_ours(round))) {
         int other;
         do other = signo_free();
         while (other && !signo_take(other));
-        if (other || !signo_ours(round)) round = other; /* otherwise both use it: life_share */
+        if (other || !signo_ours(round))
+            round = other; /* otherwise program and capture share it: lifecycle_share_signal */
     }
     if (event && !signo_ours(event)) event = 0;
     if (round == c->round && event == c->event) return;
     c->n.signal_moved++;
     if (round)
-        capture_say(c, &c->said_moved,
-                    "the program took the signal that the profiler uses: it has moved to another");
+        capture_warn(c, &c->warned_moved,
+                     "the program handles the signal that the profiler used: the profiler has "
+                     "switched to another signal");
     else
-        capture_say(c, &c->said_moved,
-                    "the program uses all real-time signals: the profiler has none left for "
-                    "timers and the wall clock");
+        capture_warn(c, &c->warned_moved,
+                     "the program uses all real-time signals: none is left for CPU timers and "
+                     "wall-clock samples");
     c->round = round;
     c->event = event;
     cpu_move(round, event);

@@ -1,3 +1,4 @@
+/* Finds unused signals and installs the handler. */
 #include "agent/signo.h"
 
 #include "agent/signal/handler.h"
@@ -31,12 +32,12 @@ bool signo_take(int sig)
                              .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&ours.sa_mask);
     struct sigaction old;
-    trampoline_start(); /* before a signal of ours can interrupt a call */
+    trampoline_start(); /* first, before a signal of the agent can interrupt a call */
     if (sigaction(sig, &ours, &old) != 0) return false;
     bool theirs =
         old.sa_flags & SA_SIGINFO ? old.sa_sigaction != handler_run : old.sa_handler != SIG_DFL;
     if (theirs)
-        (void)sigaction(sig, &old, NULL); /* the program was quicker since signo_free looked */
+        (void)sigaction(sig, &old, NULL); /* the program installed its handler after signo_free */
     return !theirs;
 }
 
@@ -47,7 +48,7 @@ bool signo_ours(int sig)
            now.sa_sigaction == handler_run;
 }
 
-/* Not by libc's call, which the interposer would keep from seeing ours. */
+/* Calls the kernel directly, because the interposed function would hide the agent's signals. */
 void signo_drain(int round, int event)
 {
     uint64_t ours =

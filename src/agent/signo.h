@@ -1,22 +1,22 @@
-/* agent/signo.h - which signals are ours.
+/* agent/signo.h - the signals of the agent.
  *
- * Rounds and CPU timers use a real-time signal that nobody had: their number cannot be lost to another
- * pending one.  Perf events use an old-style signal, SIGSTKFLT, which no kernel sends: a real-time signal
- * of theirs is queued at every expiration while a thread blocks it, and when the user's queue is full the
- * kernel sends SIGIO instead, which kills. */
+ * Rounds and CPU timers use an unused real-time signal, because real-time signals are queued and
+ * none is lost.  Perf events use an old-style signal, SIGSTKFLT, which no kernel sends.  With a
+ * real-time signal every expiration would be queued while a thread blocks the signal; when the
+ * user's queue is full, the kernel sends SIGIO instead, which kills the process. */
 #pragma once
 #include "base/err.h"
 
-/* A real-time signal that nobody uses, the highest; 0: there is none. */
+/* Returns the highest unused real-time signal, or 0. */
 int signo_free(void);
-/* SIGSTKFLT, if nobody uses it; otherwise 0. */
+/* Returns SIGSTKFLT if it is unused; otherwise 0. */
 int signo_free_event(void);
 
-/* Installs the handler, for good: a late signal must find it. */
+/* Installs the handler.  It stays installed, for late signals. */
 NODISCARD bool signo_take(int sig);
 
-/* Is the handler still ours? */
+/* Returns whether the handler is still installed. */
 bool signo_ours(int sig);
 
-/* Takes pending signals of the calling thread away, which would kill a program that is exec'd. */
+/* Removes pending signals of the calling thread, which would kill the program after an exec. */
 void signo_drain(int round, int event);

@@ -1,5 +1,6 @@
-/* libnghttp2.a is compiled for programs: it takes the address of stderr, which in a shared object only the
- * loader knows.  The linker (--wrap=stderr) gives it this variable instead. */
+/* A replacement for stderr in libnghttp2.a.  The archive is compiled for programs and takes the
+ * address of stderr, which only the loader knows in a shared object.  The linker (--wrap=stderr)
+ * uses this variable instead. */
 #include "base/compiler.h"
 #include <stdio.h>
 

@@ -1,7 +1,9 @@
+/* Reads and parses the files of /proc/self/task without allocating. */
 #include "agent/task.h"
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -27,10 +29,8 @@ static bool number(str w, unsigned base, uint64_t *out)
     if (base == 16 && str_starts(w, STR("0x"))) w.p += 2, w.n -= 2;
     if (!w.n) return false;
     for (size_t i = 0; i < w.n; i++) {
-        char c = w.p[i];
-        unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                                            : 16;
+        int digit = hex_digit(w.p[i]);
+        unsigned d = digit < 0 ? base : (unsigned)digit;
         if (d >= base || ckd_mul(out, *out, (uint64_t)base) || ckd_add(out, *out, (uint64_t)d))
             return false;
     }
@@ -104,7 +104,7 @@ void task_name_clean(str raw, char out[TASK_NAME])
         if (n + len >= TASK_NAME) break;
         bool plain = ok && ((unsigned char)*raw.p >= 0x20 && *raw.p != 0x7f);
         if (plain && len == 2 && (unsigned char)*raw.p == 0xc2 && (unsigned char)raw.p[1] < 0xa0)
-            plain = false; /* the controls of Latin-1 */
+            plain = false; /* control characters of Latin-1 */
         if (plain)
             memcpy(out + n, raw.p, len), n += len;
         else
@@ -120,7 +120,7 @@ void task_name_clean(str raw, char out[TASK_NAME])
 typedef struct status_key {
     str key;
     unsigned base;
-    size_t at; /* of a uint64_t in task_status */
+    size_t at; /* offset of a uint64_t in task_status */
 } status_key;
 
 #define STATUS_KEY(literal)                                                                        \
@@ -167,7 +167,8 @@ bool task_status_filtered(const task_status *now, const task_status *before)
     return now->seccomp > before->seccomp || now->filters > before->filters;
 }
 
-/* "202 0x7f... five more sp pc"; a thread that waits outside of a call: "-1 sp pc"; "running". */
+/* Formats: "202 0x7f... five more sp pc"; "-1 sp pc" for a thread that waits outside of a call;
+ * "running". */
 bool task_wait_parse(str text, task_wait *out)
 {
     uint64_t v[9];
@@ -211,7 +212,7 @@ static int by_tid(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The kernel lists threads in order of creation: ascending until numbers begin anew. */
+/* The kernel lists threads in order of creation, which is ascending until the ids wrap around. */
 static void sort_tids(uint32_t *tids, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -260,7 +261,7 @@ str task_read(int dir, uint32_t tid, const char *file, char *buf, size_t n)
 clockid_t task_clock(uint32_t tid)
 {
     return (clockid_t)(~tid << 3 | 6);
-} /* of a thread, by sched */
+} /* clock id of a thread's CPU time (CPUCLOCK_SCHED) */
 
 static uint64_t read_clock(clockid_t clock)
 {

@@ -1,7 +1,8 @@
-/* agent/task.h - what /proc says about the threads of this process.
+/* agent/task.h - the files of /proc about the threads of this process.
  *
- * The parsers are pure.  The readers take no memory and leave no descriptor; they read with pread, so
- * that a program that closes descriptors it does not own loses none of its bytes to us. */
+ * The parsers are pure.  The readers do not allocate and close their descriptors.  They use pread:
+ * if the program has closed the descriptor and reused its number, the program's file position does
+ * not change. */
 #pragma once
 #include "base/str.h"
 #include <sys/types.h>
@@ -10,28 +11,28 @@ enum { TASK_NAME = 64, TASK_WCHAN = 21 };
 
 typedef struct task_stat {
     char state;           /* R S D T t I Z X ... */
-    char name[TASK_NAME]; /* UTF-8 without controls, terminated */
-    int32_t os_prio;      /* nice; of a real-time policy its priority */
+    char name[TASK_NAME]; /* UTF-8 without control characters, terminated */
+    int32_t os_prio;      /* nice value, or the priority of a real-time policy */
     uint64_t start_ticks; /* since boot */
 } task_stat;
 
-/* false: not such a line.  The name may hold anything, parentheses and newlines too: what follows it is
- * found behind the last `)`. */
+/* Returns false when the text is not a stat line.  The name may contain anything, including
+ * parentheses and newlines; the other fields follow the last `)`. */
 NODISCARD bool task_stat_parse(str text, task_stat *out);
 
 typedef struct task_status {
     uint64_t blocked;  /* SigBlk: bit n - 1 is signal n */
     uint64_t switches; /* voluntary_ctxt_switches */
-    uint64_t seccomp;  /* Seccomp: 0 none, 1 strict, 2 filter; 0 too where the kernel has none */
-    uint64_t filters;  /* Seccomp_filters: their number; 0 before Linux 5.9 */
+    uint64_t seccomp; /* Seccomp: 0 none, 1 strict, 2 filter; 0 if the kernel does not support it */
+    uint64_t filters; /* Seccomp_filters: number of filters; 0 before Linux 5.9 */
 } task_status;
 
 NODISCARD bool task_status_parse(str text, task_status *out);
 
-/* Whether a filter of system calls was added since `before`.  Containers have one from the start. */
+/* Returns whether a seccomp filter was added since `before`; containers start with one. */
 bool task_status_filtered(const task_status *now, const task_status *before);
 
-/* The line of a thread that waits in the kernel; false for one that runs.  */
+/* The syscall line of a waiting thread; the parser returns false for a running one. */
 typedef struct task_wait {
     uint64_t hash; /* of the whole line: call and arguments */
     uint64_t sp, pc;
@@ -39,26 +40,27 @@ typedef struct task_wait {
 
 NODISCARD bool task_wait_parse(str text, task_wait *out);
 
-/* tid/schedstat: ns that the thread has run; 0: not such a line. */
+/* Returns the ns that the thread has run, from tid/schedstat; 0 for an invalid line. */
 uint64_t task_schedstat_parse(str text);
 
-/* Controls and what is not UTF-8 become '?'. */
+/* Replaces control characters and invalid UTF-8 with '?'. */
 void task_name_clean(str raw, char out[TASK_NAME]);
 
 /* ---- reading ---- */
 
-/* Opens /proc/self/task for the following.  -1: errno says why. */
+/* Opens /proc/self/task for the functions below.  Returns -1 and sets errno on failure. */
 int task_open(void);
 
-/* The threads in ascending order, at most max; false: /proc does not say.  *more: there were more. */
+/* Lists the threads in ascending order, at most max.  Sets *more when there are more.  Returns
+ * false when /proc cannot be read. */
 NODISCARD bool task_list(int dir, uint32_t *tids, size_t max, size_t *n, bool *more);
 
-/* tid/file into buf; an empty view when it cannot be read. */
+/* Reads tid/file into buf; returns an empty view when it cannot be read. */
 str task_read(int dir, uint32_t tid, const char *file, char *buf, size_t n);
 
-/* CPU time of a thread of this process so far, ns; 0: it is gone. */
+/* Returns the CPU time of a thread of this process in ns; 0 when it has ended. */
 uint64_t task_cpu(uint32_t tid);
 
-/* CPU time of all threads of any process so far, ns; 0: it is gone. */
+/* Returns the CPU time of all threads of any process in ns; 0 when it has ended. */
 uint64_t task_cpu_process(uint32_t pid);
 clockid_t task_clock(uint32_t tid);

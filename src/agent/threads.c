@@ -1,3 +1,4 @@
+/* The table of watched threads: a mapping of records, a hash by tid and a list of free records. */
 #include "agent/threads.h"
 
 #include <stdio.h>
@@ -12,15 +13,15 @@ enum { BUCKETS = 4096 };
 typedef struct table {
     pthread_mutex_t lock;
     thread_record *v;
-    uint32_t *bucket;         /* position + 1 of the first */
-    uint32_t free;            /* position + 1 of the first free place */
-    _Atomic uint32_t highest; /* places ever used */
-    uint32_t call;            /* number of the last roll call */
+    uint32_t *bucket;         /* by hash of the tid: index + 1 of the first record */
+    uint32_t free;            /* index + 1 of the first free record */
+    _Atomic uint32_t highest; /* number of records ever used */
+    uint32_t call;            /* number of the last scan */
     void (*gone)(thread_record *t);
-    uint32_t index; /* given to threads so far */
+    uint32_t index; /* number of threads so far */
     _Atomic uint64_t lost;
-    uint32_t own_starting;    /* threads of the agent that nobody knows by their tid yet */
-    bool any_ended, any_gone; /* there are such records */
+    uint32_t own_starting;    /* threads of the agent whose tid is not known yet */
+    bool any_ended, any_gone; /* records in state ENDED, GONE exist */
 } table;
 
 static table threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -35,7 +36,8 @@ bool threads_open(void (*gone)(thread_record *t), err *e)
     size_t bytes = table_bytes() + BUCKETS * sizeof(uint32_t);
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
-    if (p == MAP_FAILED) return err_set(e, ERR_LIMIT, "no memory for the table of threads");
+    if (p == MAP_FAILED)
+        return err_set(e, ERR_MEMORY, "not enough memory for the table of threads");
     threads.v = p;
     threads.bucket = (uint32_t *)(void *)((char *)p + table_bytes());
     handler.threads = p;
@@ -44,18 +46,18 @@ bool threads_open(void (*gone)(thread_record *t), err *e)
     return true;
 }
 
-/* Zero pages are an empty table, and free locks. */
+/* Replaces the table with zero pages, which are an empty table with unlocked locks. */
 void threads_forked(void)
 {
-    unwind_stack stack = self ? self->face.stack : (unwind_stack){0};
+    unwind_stack stack = self ? self->pub.stack : (unwind_stack){0};
     madvise(threads.v, table_bytes() + BUCKETS * sizeof(uint32_t), MADV_DONTNEED);
     threads = (table){.lock = PTHREAD_MUTEX_INITIALIZER,
                       .v = threads.v,
                       .bucket = threads.bucket,
                       .gone = threads.gone,
                       .index = threads.index};
-    thread_record *t = thread_add((uint32_t)gettid(), false); /* its stack is what it was */
-    t->face.stack = stack;
+    thread_record *t = thread_add((uint32_t)gettid(), false); /* its stack has not changed */
+    t->pub.stack = stack;
     t->about.pthread = (uint64_t)pthread_self();
     self = t;
 }
@@ -72,9 +74,9 @@ thread_record *thread_self(void) { return self; }
 
 void thread_self_set(thread_record *t) { self = t; }
 
-/* ---- places; under the lock ---- */
+/* ---- records; with the lock held ---- */
 
-static thread_record *take_place(void)
+static thread_record *take_record(void)
 {
     uint32_t p = threads.free, highest = atomic_load(&threads.highest);
     if (p) {
@@ -88,13 +90,13 @@ static thread_record *take_place(void)
         return NULL;
     }
     thread_record *t = &threads.v[p];
-    uint32_t generation = atomic_load(&t->face.generation) + 1;
+    uint32_t generation = atomic_load(&t->pub.generation) + 1;
     *t = (thread_record){.lock = PTHREAD_MUTEX_INITIALIZER};
-    atomic_store(&t->face.generation, generation);
+    atomic_store(&t->pub.generation, generation);
     return t;
 }
 
-static void give_place(thread_record *t)
+static void release_record(thread_record *t)
 {
     t->state = THREAD_FREE;
     t->next = threads.free;
@@ -106,14 +108,14 @@ static uint32_t *bucket_of(uint32_t tid) { return &threads.bucket[tid % BUCKETS]
 static thread_record *find(uint32_t tid)
 {
     for (uint32_t p = *bucket_of(tid); p; p = threads.v[p - 1].next)
-        if (threads.v[p - 1].face.tid == tid) return &threads.v[p - 1];
+        if (threads.v[p - 1].pub.tid == tid) return &threads.v[p - 1];
     return NULL;
 }
 
-static void enlist(thread_record *t, uint32_t tid)
+static void hash_insert(thread_record *t, uint32_t tid)
 {
     uint32_t *b = bucket_of(tid);
-    t->face.tid = t->about.tid = tid;
+    t->pub.tid = t->about.tid = tid;
     t->about.index = ++threads.index;
     t->born = threads.call;
     t->next = *b;
@@ -121,21 +123,21 @@ static void enlist(thread_record *t, uint32_t tid)
     t->state = THREAD_LIVE;
 }
 
-static void delist(thread_record *t)
+static void hash_remove(thread_record *t)
 {
-    uint32_t *at = bucket_of(t->face.tid), me = thread_position(t) + 1;
+    uint32_t *at = bucket_of(t->pub.tid), me = thread_position(t) + 1;
     while (*at && *at != me) at = &threads.v[*at - 1].next;
     if (*at) *at = t->next;
     t->state = THREAD_ENDED;
     threads.any_ended = true;
 }
 
-/* ---- births and deaths ---- */
+/* ---- start and end ---- */
 
 thread_record *thread_prepare(void *(*run)(void *), void *arg, bool own)
 {
     pthread_mutex_lock(&threads.lock);
-    thread_record *t = take_place();
+    thread_record *t = take_record();
     if (t) {
         t->state = THREAD_STARTING;
         t->run = run;
@@ -151,7 +153,7 @@ void thread_cancel(thread_record *t)
 {
     pthread_mutex_lock(&threads.lock);
     threads.own_starting -= t->own;
-    give_place(t);
+    release_record(t);
     pthread_mutex_unlock(&threads.lock);
 }
 
@@ -164,12 +166,12 @@ thread_record *thread_begin(thread_record *t)
     threads.own_starting -= t->own;
     if (found) {
         found->own = t->own;
-        give_place(t);
+        release_record(t);
         t = found;
     } else {
-        enlist(t, tid);
+        hash_insert(t, tid);
     }
-    t->face.stack = stack;
+    t->pub.stack = stack;
     t->about.pthread = (uint64_t)pthread_self();
     pthread_mutex_unlock(&threads.lock);
     return self = t;
@@ -180,9 +182,9 @@ void thread_finish(thread_record *t)
     if (self == t) self = NULL;
     pthread_mutex_lock(&threads.lock);
     if (t->state == THREAD_LIVE) {
-        delist(t);
-        /* A collector outside knows threads by their number: nothing waits for a drain here. */
-        if (handler.outside) give_place(t);
+        hash_remove(t);
+        /* An external collector identifies threads by tid, so the record is free before a drain. */
+        if (handler.outside) release_record(t);
     }
     pthread_mutex_unlock(&threads.lock);
 }
@@ -200,11 +202,12 @@ thread_record *thread_add(uint32_t tid, bool here)
     unwind_stack stack = here ? unwind_stack_here() : (unwind_stack){0};
     pthread_mutex_lock(&threads.lock);
     thread_record *t = find(tid);
-    /* A thread that just started: it may be one of ours, and will say so before the next look. */
+    /* The thread has just started.  It may belong to the agent; then it is marked before the next
+     * scan. */
     bool unsure = !t && !here && threads.own_starting && tid != (uint32_t)gettid();
-    if (!t && !unsure && (t = take_place())) enlist(t, tid);
+    if (!t && !unsure && (t = take_record())) hash_insert(t, tid);
     if (t && here) {
-        t->face.stack = stack;
+        t->pub.stack = stack;
         t->about.pthread = (uint64_t)pthread_self();
         self = t;
     }
@@ -214,7 +217,7 @@ thread_record *thread_add(uint32_t tid, bool here)
 
 void thread_name_self(thread_record *t)
 {
-    char name[17] = ""; /* the kernel's 16, and an end */
+    char name[17] = ""; /* 16 bytes from the kernel, and a terminator */
     prctl(PR_GET_NAME, name);
     task_name_clean(str_of(name), t->about.name);
     t->described = true;
@@ -224,7 +227,7 @@ bool thread_describe(thread_record *t, int dir)
 {
     char buf[1024];
     task_stat s;
-    if (!task_stat_parse(task_read(dir, t->face.tid, "stat", buf, sizeof buf), &s)) return false;
+    if (!task_stat_parse(task_read(dir, t->pub.tid, "stat", buf, sizeof buf), &s)) return false;
     t->about.start_ticks = s.start_ticks;
     t->about.os_prio = s.os_prio;
     memcpy(t->about.name, s.name, sizeof s.name);
@@ -232,9 +235,10 @@ bool thread_describe(thread_record *t, int dir)
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all threads ---- */
 
-/* A record of before the call whose thread is not listed has ended: nobody told us (raw clone). */
+/* Ends the records from before the scan whose threads are not listed: these have ended without
+ * notice (raw clone). */
 static void end_missing(void)
 {
     uint32_t n = atomic_load(&threads.highest);
@@ -250,7 +254,7 @@ static void end_missing(void)
     }
 }
 
-bool threads_call(int dir, uint32_t *tids, size_t *n)
+bool threads_scan(int dir, uint32_t *tids, size_t *n)
 {
     bool more;
     pthread_mutex_lock(&threads.lock);
@@ -265,22 +269,22 @@ bool threads_call(int dir, uint32_t *tids, size_t *n)
     return true;
 }
 
-void threads_each(void (*f)(void *who, thread_record *t), void *who)
+void threads_each(void (*f)(void *ctx, thread_record *t), void *ctx)
 {
     uint32_t n = atomic_load(&threads.highest);
     for (uint32_t i = 0; i < n; i++) {
         pthread_mutex_lock(&threads.lock);
         bool live = threads.v[i].state == THREAD_LIVE;
         pthread_mutex_unlock(&threads.lock);
-        if (live) f(who, &threads.v[i]);
+        if (live) f(ctx, &threads.v[i]);
     }
 }
 
-void threads_peek(void (*f)(void *who, const thread_face *t), void *who)
+void threads_peek(void (*f)(void *ctx, const thread_public *t), void *ctx)
 {
     uint32_t n = atomic_load(&threads.highest);
     for (uint32_t i = 0; i < n; i++)
-        if (threads.v[i].state == THREAD_LIVE && !threads.v[i].own) f(who, &threads.v[i].face);
+        if (threads.v[i].state == THREAD_LIVE && !threads.v[i].own) f(ctx, &threads.v[i].pub);
 }
 
 static void change_all(thread_state from, void (*change)(thread_record *t))
@@ -290,12 +294,12 @@ static void change_all(thread_state from, void (*change)(thread_record *t))
         if (threads.v[i].state == from) change(&threads.v[i]);
 }
 
-static void be_gone(thread_record *t) { t->state = THREAD_GONE; }
+static void mark_gone(thread_record *t) { t->state = THREAD_GONE; }
 
 void threads_retire(void)
 {
     pthread_mutex_lock(&threads.lock);
-    if (threads.any_ended) change_all(THREAD_ENDED, be_gone);
+    if (threads.any_ended) change_all(THREAD_ENDED, mark_gone);
     threads.any_gone |= threads.any_ended;
     threads.any_ended = false;
     pthread_mutex_unlock(&threads.lock);
@@ -304,7 +308,7 @@ void threads_retire(void)
 void threads_reap(void)
 {
     pthread_mutex_lock(&threads.lock);
-    if (threads.any_gone) change_all(THREAD_GONE, give_place);
+    if (threads.any_gone) change_all(THREAD_GONE, release_record);
     threads.any_gone = false;
     pthread_mutex_unlock(&threads.lock);
 }

@@ -1,12 +1,13 @@
-/* agent/trampoline.h - counts the calls of the program's signal handlers, invisibly.
+/* agent/trampoline.h - counts calls of the program's signal handlers, transparently to the program.
  *
- * While the capture runs, interposed calls of sigaction and its like install a stub in place of the program's
- * handler.  The stub counts (agent/signal/delivered.h) and jumps to the handler: same arguments, same stack,
- * same return address.  Flags and mask stay the program's.  A stub belongs to one handler address for the life
- * of the process, so nothing changes between the count and the jump, and a stub that a program reads by a
- * system call of its own and calls later still reaches the right handler.
+ * While the capture runs, the interposed sigaction and related functions install a stub instead of
+ * the program's handler.  The stub counts (agent/signal/delivered.h) and jumps to the handler with
+ * the same arguments, stack and return address.  Flags and mask are the program's.  A stub belongs
+ * to one handler address as long as the process lives.  So the handler cannot be replaced between
+ * the count and the jump, and a stub that a program reads with a direct system call and calls later
+ * still reaches the right handler.
  *
- * There are TRAMPOLINES stubs; a program with more handlers has the rest installed as they are. */
+ * There are TRAMPOLINES stubs; further handlers are installed without a stub. */
 #pragma once
 #include "base/compiler.h"
 #include <signal.h>
@@ -15,16 +16,19 @@ enum { TRAMPOLINES = 128 };
 
 typedef void (*trampoline_handler)(int, siginfo_t *, void *);
 
-/* The stub of a handler.  The handler itself while the capture is off, for SIG_DFL and SIG_IGN, for the
- * capture's own handler, and when all stubs are taken.  Async-signal-safe, as sigaction is. */
+/* Returns the stub of a handler.  Returns h itself while the capture is off, for SIG_DFL and
+ * SIG_IGN, for the agent's handler, and when all stubs are in use.  Async-signal-safe, as sigaction
+ * is. */
 trampoline_handler trampoline_of(trampoline_handler h);
 
-/* The handler of a stub; anything else is returned as it is. */
+/* Returns the handler of a stub, and any other value unchanged. */
 trampoline_handler trampoline_behind(trampoline_handler stub);
 
-/* Before the capture's first signal: handlers that are installed get their stubs, and later ones too. */
+/* Called before the first signal of the capture: installs stubs for existing handlers, and enables
+ * them for later ones. */
 void trampoline_start(void);
 
-/* Reports whether the kernel's table holds a handler of the program without a stub: installed by a system
- * call of the program's own, or one too many.  64 system calls; leaves errno alone. */
+/* Returns whether the kernel's table contains a handler of the program without a stub, which was
+ * installed by a direct system call or when all stubs were in use.  Makes 64 system calls;
+ * preserves errno. */
 bool trampoline_bypassed(void);

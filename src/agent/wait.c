@@ -1,3 +1,4 @@
+/* Decides whether an interrupted call is repeated, and computes remaining times. */
 #include "agent/wait.h"
 
 #include "agent/trampoline.h"
@@ -15,7 +16,8 @@ COLD bool wait_only_ours(wait_mark *m)
     uint32_t ours = signals_delivered.ours;
     if (ours == m->before.ours || signals_delivered.theirs != m->before.theirs) return false;
     if (trampoline_bypassed()) return false;
-    /* A handler of the program may have run in the meantime; one of ours cannot do harm. */
+    /* A handler of the program may have run in the meantime.  Another run of the agent's handler
+     * does not matter. */
     if (signals_delivered.theirs != m->before.theirs) return false;
     m->before.ours = ours;
     return true;
@@ -50,7 +52,8 @@ int wait_left_ms(uint64_t deadline)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* By way of our own ppoll, which goes on behind our signals and is a point of cancellation, as the call is. */
+/* Uses the interposed ppoll, which continues after the agent's signals and is a cancellation point,
+ * as the original call is. */
 OWN_CALL int wait_socket(int fd, bool out, const wait_mark *m, uint64_t *deadline)
 {
     struct timeval t = {0};
@@ -59,7 +62,7 @@ OWN_CALL int wait_socket(int fd, bool out, const wait_mark *m, uint64_t *deadlin
         (t.tv_sec || t.tv_usec))
         *deadline = wait_until(wait_now(), &(struct timespec){t.tv_sec, t.tv_usec * 1000});
     errno = m->saved;
-    if (!*deadline) return 1; /* no socket, or one that has no timeout */
+    if (!*deadline) return 1; /* not a socket, or no timeout */
     struct pollfd p = {.fd = fd, .events = out ? POLLOUT : POLLIN | POLLPRI};
     struct timespec left = wait_left(*deadline);
     return ppoll(&p, 1, &left, NULL);

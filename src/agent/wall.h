@@ -1,16 +1,17 @@
-/* agent/wall.h - rounds of the wall clock: the stack of every thread at one moment.
+/* agent/wall.h - wall-clock rounds: the stack of every thread at one moment.
  *
- *   look    the threads in order of tid; state, clock, place in the kernel of each.  The stack of a thread that
- *           waits is taken here, without a signal (agent/blocked.h)
- *   send    to all that run, in the same order                                         (S-12, S-13, S-14)
- *   wait    once, until all have answered or time is over
- *   write   the whole round to the batch, in order of tid
+ *   scan    lists the threads in order of tid, with state, clock and kernel function of each.  Takes the stack
+ *           of a waiting thread here, without a signal (agent/blocked.h)
+ *   signal  signals all running threads, in the same order                            (S-12, S-13, S-14)
+ *   wait    waits once, until all have responded or SAMPLE_WAIT_NS has passed
+ *   write   writes the whole round to the batch, in order of tid
  *
- * A thread that waits is never interrupted: sleeps and polls would end early.  As long as its CPU clock stands
- * still it has not run, and the stack that was taken holds.
+ * A waiting thread is never interrupted, because sleeps and polls would end early.  While its CPU
+ * time does not change, it has not run, and its stack is still valid.
  *
- * Stacks, links and attributes of a round are kept in the book, a batch of the sampler's own, from which
- * they are copied to the batch that leaves: so threads at rest find theirs. */
+ * The stacks, links and attributes of a round are stored in a cache, a batch of the sampler's own,
+ * and copied from there to the batch that is delivered.  Later rounds find the stacks of unchanged
+ * threads there. */
 #pragma once
 #include "agent/batch.h"
 #include "agent/threads.h"
@@ -24,18 +25,19 @@ typedef struct wall_opts {
     const char *exclude;
 } wall_opts;
 
-/* NULL: `e` says why. */
+/* Returns NULL on failure; `e` has the reason. */
 NODISCARD wall *wall_open(const wall_opts *o, err *e);
-/* No round is under way.  NULL is allowed. */
+/* Must not be called during a round.  w may be NULL. */
 void wall_close(wall *w);
 
-/* Takes a round.  false: /proc could not be read (errno) and nothing was taken. */
+/* Takes a round.  Returns false, without a round, when /proc cannot be read (errno). */
 NODISCARD bool wall_take(wall *w, capture_counts *n);
 
-/* Writes the round that was taken. */
+/* Writes the last round to the batch. */
 void wall_write(const wall *w, batch *b, capture_counts *n);
 
-/* Rounds that were due and not taken: the next sample of each thread stands for them too. */
+/* Counts rounds that were due and not taken: the next sample of each thread also represents
+ * them. */
 void wall_skip(wall *w, uint64_t rounds);
 
 void wall_move(wall *w, int sig);

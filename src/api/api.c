@@ -1,10 +1,11 @@
-/* Errors, versions, ledgers, and the border that structs of any age cross. */
+/* Errors, version, ledgers, and copying structs between the library and callers that were compiled
+ * against another version. `size` states how long the caller's struct is. */
 #include "api/internal.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* A size beyond this was never set: the struct is not initialised. */
+/* A larger size means that the struct is not initialised. */
 enum { STRUCT_MAX = 4096 };
 
 const char *kiln_version(void) { return KILN_VERSION; }
@@ -27,7 +28,7 @@ static bool all_zero(const char *p, size_t n)
 
 static bool unknown(const char *what, err *e)
 {
-    return err_set(e, ERR_UNSUPPORTED, "%s asks for what libkiln %s does not know", what,
+    return err_set(e, ERR_UNSUPPORTED, "%s has options that libkiln %s does not support", what,
                    KILN_VERSION);
 }
 
@@ -64,12 +65,12 @@ bool api_result(bool ok, const err *from, kiln_error *to)
     memset(to, 0, sizeof *to);
     to->offset = KILN_NO_OFFSET;
     if (ok) return true;
-    bool said = from->code != ERR_OK;
-    to->code = said ? (kiln_code)from->code : KILN_LIMIT;
+    bool failed = from->code != ERR_OK;
+    to->code = failed && !err_exhausted(from) ? (kiln_code)from->code : KILN_LIMIT;
     to->sys = from->sys;
-    to->offset = said ? from->offset : KILN_NO_OFFSET;
+    to->offset = failed ? from->offset : KILN_NO_OFFSET;
     snprintf(to->path, sizeof to->path, "%s", from->path);
-    snprintf(to->message, sizeof to->message, "%s", said ? from->msg : "out of memory");
+    snprintf(to->message, sizeof to->message, "%s", failed ? from->msg : "out of memory");
     return false;
 }
 
@@ -89,7 +90,7 @@ const char *kiln_code_name(kiln_code code)
     return (unsigned)code <= KILN_SYSTEM ? err_code_name((err_code)code) : "unknown";
 }
 
-/* ---- options with names ---- */
+/* ---- names in options ---- */
 
 size_t api_budget(size_t max_memory)
 {
@@ -101,14 +102,13 @@ size_t api_budget(size_t max_memory)
 bool api_format(const char *name, const format **out, err *e)
 {
     *out = name ? format_named(str_of(name)) : NULL;
-    return *out || !name || err_set(e, ERR_USAGE, "no format is called %.60s", name);
+    return *out || !name || err_set(e, ERR_USAGE, "unknown format %.60s", name);
 }
 
 bool api_layout(const char *name, layout *out, err *e)
 {
     *out = name ? layout_from_name(str_of(name)) : LAYOUT_UNKNOWN;
-    return *out != LAYOUT_UNKNOWN || !name ||
-           err_set(e, ERR_USAGE, "no layout is called %.60s", name);
+    return *out != LAYOUT_UNKNOWN || !name || err_set(e, ERR_USAGE, "unknown layout %.60s", name);
 }
 
 const char *kiln_format_name(size_t i)

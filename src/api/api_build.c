@@ -1,5 +1,5 @@
-/* Profiles made call by call.  The caller's text, values and indices are proven here, so that the
- * model's builder may trust them; the first mistake ends the building. */
+/* Builds profiles call by call.  Validates the caller's text, values and indices, because the
+ * model's builder trusts them.  After the first error all further calls do nothing. */
 #include "api/internal.h"
 
 #include "base/utf8.h"
@@ -11,19 +11,20 @@
 struct kiln_builder {
     arena a;
     builder b;
-    VEC(line) lines; /* of the location being made */
-    err e;           /* the first mistake */
+    VEC(line) lines; /* of the current location */
+    err e;           /* the first error */
 };
 
-/* ---- mistakes ---- */
+/* ---- errors ---- */
 
 static bool usable(const kiln_builder *b) { return b && b->e.code == ERR_OK; }
 
-/* After every call of the model's builder: did memory run out? */
-static bool kept(kiln_builder *b)
+/* Returns whether there was no error.  Called after every call of the model's builder, which may
+ * run out of memory. */
+static bool builder_has_room(kiln_builder *b)
 {
     if (b->b.failed)
-        err_set(&b->e, ERR_LIMIT, "the profiles do not fit the memory budget of %zu bytes",
+        err_set(&b->e, ERR_MEMORY, "the profiles exceed the memory budget of %zu bytes",
                 b->a.budget);
     return b->e.code == ERR_OK;
 }
@@ -45,7 +46,7 @@ static bool text_ok(kiln_builder *b, kiln_str s, const char *what)
 static bool index_ok(kiln_builder *b, uint32_t i, size_t n, const char *what)
 {
     return i < n || err_set(&b->e, ERR_USAGE,
-                            "%s %" PRIu32 " is none of this builder, which has %zu", what, i, n);
+                            "%s %" PRIu32 " is out of range: this builder has %zu", what, i, n);
 }
 
 static bool indices_ok(kiln_builder *b, const uint32_t *v, size_t n, size_t n_table,
@@ -83,7 +84,7 @@ static bool value_ok(kiln_builder *b, const kiln_value *v, unsigned depth)
             if (!value_ok(b, &v->as.array[i], depth + 1)) return false;
         return true;
     case KILN_KIND_MAP: return members_ok(b, v->as.map, v->n, depth + 1);
-    default: return err_set(&b->e, ERR_USAGE, "no value is of kind %" PRIu32, v->kind);
+    default: return err_set(&b->e, ERR_USAGE, "invalid kind of value: %" PRIu32, v->kind);
     }
 }
 
@@ -97,7 +98,7 @@ static bool members_ok(kiln_builder *b, const kiln_member *v, size_t n, unsigned
     return true;
 }
 
-/* The model's builder copies what it is given and changes nothing of it. */
+/* Casts to the model's type.  The model's builder copies the members and does not change them. */
 static keyvalues members(const kiln_member *v, size_t n)
 {
     return (keyvalues){(keyvalue *)(uintptr_t)v, n};
@@ -105,7 +106,7 @@ static keyvalues members(const kiln_member *v, size_t n)
 
 static uint32_t clamp_u32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
 
-/* ---- life ---- */
+/* ---- create, finish, free ---- */
 
 kiln_builder *kiln_builder_new(const kiln_builder_options *from, kiln_error *ke)
 {
@@ -116,7 +117,7 @@ kiln_builder *kiln_builder_new(const kiln_builder_options *from, kiln_error *ke)
     if (ok) {
         b->a = (arena){.budget = api_budget(o.max_memory), .seed = o.seed};
         ok = builder_init(&b->b, &b->a) ||
-             err_set(&e, ERR_LIMIT, "a builder does not fit the memory budget of %zu bytes",
+             err_set(&e, ERR_MEMORY, "a builder exceeds the memory budget of %zu bytes",
                      b->a.budget);
     }
     if (api_result(ok, &e, ke)) return b;
@@ -144,7 +145,7 @@ kiln_profiles *kiln_builder_finish(kiln_builder *b, kiln_error *ke)
     if (!b) return api_result(api_null("builder", &e), &e, ke), NULL;
     kiln_profiles *h = usable(b) ? api_profiles_new(b->a.budget, b->a.seed, &b->e) : NULL;
     bool ok = h && builder_finish(&b->b, &h->m, &b->e);
-    if (ok) { /* the memory changes hands */
+    if (ok) { /* the profiles take over the memory */
         h->a = b->a;
         b->a = (arena){0};
     }
@@ -155,7 +156,7 @@ kiln_profiles *kiln_builder_finish(kiln_builder *b, kiln_error *ke)
     return NULL;
 }
 
-/* ---- the envelope ---- */
+/* ---- resources, scopes, profiles ---- */
 
 bool kiln_builder_resource(kiln_builder *b, const kiln_resource *from)
 {
@@ -170,7 +171,7 @@ bool kiln_builder_resource(kiln_builder *b, const kiln_resource *from)
         .present = from != NULL,
     };
     builder_resource(&b->b, &to);
-    return kept(b);
+    return builder_has_room(b);
 }
 
 bool kiln_builder_scope(kiln_builder *b, const kiln_scope *from)
@@ -189,7 +190,7 @@ bool kiln_builder_scope(kiln_builder *b, const kiln_scope *from)
         .present = from != NULL,
     };
     builder_scope(&b->b, &to);
-    return kept(b);
+    return builder_has_room(b);
 }
 
 static bool profile_ok(kiln_builder *b, const kiln_profile *p)
@@ -207,7 +208,7 @@ bool kiln_builder_profile(kiln_builder *b, const kiln_profile *from)
     if (!usable(b) || !API_TAKE(&p, from, "kiln_profile", &b->e)) return false;
     if (!profile_ok(b, &p)) return err_in(&b->e, "profile[%zu]", b->b.m.profiles.n);
     profile *to = builder_profile(&b->b);
-    if (!kept(b)) return false;
+    if (!builder_has_room(b)) return false;
     to->sample_type.type = builder_string(&b->b, text(p.sample_type));
     to->sample_type.unit = builder_string(&b->b, text(p.sample_unit));
     to->period_type.type = builder_string(&b->b, text(p.period_type));
@@ -220,7 +221,7 @@ bool kiln_builder_profile(kiln_builder *b, const kiln_profile *from)
     to->original_payload_format = builder_copy_str(&b->b, text(p.original_payload_format));
     to->original_payload = builder_copy_str(&b->b, text(p.original_payload));
     builder_profile_attrs(&b->b, p.attributes, p.n_attributes);
-    return kept(b);
+    return builder_has_room(b);
 }
 
 /* ---- the dictionary ---- */
@@ -238,7 +239,7 @@ uint32_t kiln_builder_attribute(kiln_builder *b, kiln_str key, const kiln_value 
     any own;
     memcpy(&own, value, sizeof own);
     uint32_t i = builder_attribute(&b->b, text(key), &own, text(unit));
-    return kept(b) ? i : 0;
+    return builder_has_room(b) ? i : 0;
 }
 
 uint32_t kiln_builder_link(kiln_builder *b, const kiln_link *l)
@@ -246,7 +247,7 @@ uint32_t kiln_builder_link(kiln_builder *b, const kiln_link *l)
     if (!usable(b)) return 0;
     if (!l) return api_null("link", &b->e);
     uint32_t i = builder_link(&b->b, l->trace_id, l->span_id);
-    return kept(b) ? i : 0;
+    return builder_has_room(b) ? i : 0;
 }
 
 static uint32_t put_mapping(kiln_builder *b, const kiln_mapping *m)
@@ -265,10 +266,10 @@ uint32_t kiln_builder_mapping(kiln_builder *b, const kiln_mapping *from)
         return 0;
     }
     uint32_t i = put_mapping(b, &m);
-    return kept(b) ? i : 0;
+    return builder_has_room(b) ? i : 0;
 }
 
-/* A frame that only has an address says nothing about a line. */
+/* Returns whether the frame has more than an address. */
 static bool has_line(const kiln_frame *f)
 {
     return f->function.n || f->system_name.n || f->file.n || f->line || f->column || f->start_line;
@@ -281,7 +282,7 @@ static bool put_line(kiln_builder *b, const kiln_frame *f)
         return false;
     line *to = vec_push(&b->a, &b->lines);
     b->b.failed |= !to;
-    if (!kept(b) || !to) return false;
+    if (!builder_has_room(b) || !to) return false;
     function fn = {
         .name = builder_string(&b->b, text(f->function)),
         .system_name = builder_string(&b->b, text(f->system_name)),
@@ -289,7 +290,7 @@ static bool put_line(kiln_builder *b, const kiln_frame *f)
         .start_line = f->start_line,
     };
     *to = (line){.line = f->line, .column = f->column, .function = builder_function(&b->b, &fn)};
-    return kept(b);
+    return builder_has_room(b);
 }
 
 static uint32_t put_location(kiln_builder *b, const kiln_frame *first)
@@ -299,7 +300,7 @@ static uint32_t put_location(kiln_builder *b, const kiln_frame *first)
         mapping_i = put_mapping(b, &(kiln_mapping){.file = first->mapping_file});
     uint32_t i = builder_location(&b->b, mapping_i, first->address, b->lines.v, b->lines.n,
                                   first->attributes, first->n_attributes);
-    return kept(b) ? i : 0;
+    return builder_has_room(b) ? i : 0;
 }
 
 static bool location_ok(kiln_builder *b, const kiln_frame *first)
@@ -313,13 +314,14 @@ static bool put_lines(kiln_builder *b, const kiln_frame *v, size_t n, kiln_frame
 {
     b->lines.n = 0;
     if (!array_ok(b, v, n, "frames")) return false;
-    if (!n) return err_set(&b->e, ERR_USAGE, "a location has one frame or more");
+    if (!n) return err_set(&b->e, ERR_USAGE, "a location needs at least one frame");
     if (!API_TAKE(first, v, "kiln_frame", &b->e)) return false;
-    const char *at = (const char *)v; /* frames of the caller's size, whatever it was then */
+    const char *at = (const char *)v; /* frames have the size that the caller was compiled with */
     for (size_t i = 0; i < n; i++, at += first->size) {
         kiln_frame f;
         if (!API_TAKE(&f, at, "kiln_frame", &b->e)) return false;
-        if (f.size != first->size) return err_set(&b->e, ERR_USAGE, "frames differ in size");
+        if (f.size != first->size)
+            return err_set(&b->e, ERR_USAGE, "the frames have different sizes");
         if ((n > 1 || has_line(&f)) && !put_line(b, &f)) return false;
     }
     return location_ok(b, first);
@@ -348,7 +350,7 @@ uint32_t kiln_builder_stack(kiln_builder *b, const uint32_t *locations, size_t n
         return 0;
     }
     uint32_t i = builder_stack(&b->b, locations, n);
-    return kept(b) ? i : 0;
+    return builder_has_room(b) ? i : 0;
 }
 
 /* ---- samples ---- */
@@ -357,7 +359,7 @@ static bool sample_ok(kiln_builder *b, const kiln_sample *s)
 {
     const dict *d = &b->b.m.dict;
     if (s->n_values && s->n_times && s->n_values != s->n_times)
-        return err_set(&b->e, ERR_USAGE, "%zu values and %zu timestamps do not pair up",
+        return err_set(&b->e, ERR_USAGE, "%zu values and %zu timestamps cannot be paired",
                        s->n_values, s->n_times);
     return array_ok(b, s->values, s->n_values, "values") &&
            array_ok(b, s->times, s->n_times, "times") &&
@@ -383,5 +385,5 @@ bool kiln_builder_sample(kiln_builder *b, const kiln_sample *from)
                               .times = s.times,
                               .n_times = (uint32_t)s.n_times,
                           });
-    return kept(b);
+    return builder_has_room(b);
 }

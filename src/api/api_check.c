@@ -1,4 +1,4 @@
-/* Bytes are held against the rules. */
+/* kiln_check: runs the rules over every payload and keeps the findings for inspection. */
 #include "api/internal.h"
 
 #include "check/check.h"
@@ -10,13 +10,13 @@ _Static_assert((int)KILN_SEVERITY_INFO == CHECK_INFO &&
                    (int)KILN_SEVERITY_ERROR == CHECK_ERROR,
                "kiln_severity is check_severity");
 
-/* A finding and the payload it is about: offsets are kept relative to that. */
+/* A finding and its payload; offsets are relative to the payload. */
 typedef struct placed {
     const check_finding *f;
-    payload p; /* its bytes may be gone */
+    payload p; /* its bytes may be freed */
 } placed;
 
-/* Never changes after it was made. */
+/* Immutable after kiln_check. */
 struct kiln_report {
     arena a;
     VEC(placed) findings;
@@ -55,16 +55,11 @@ typedef struct judge {
     err *e;
 } judge;
 
-static bool spent(judge *j)
-{
-    return err_set(j->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", j->r->a.budget);
-}
-
 static bool take_ids(judge *j, const char *const *ids, size_t n, const str **out)
 {
     if (n && !ids) return api_null("a list of rules", j->e);
     str *v = arena_new(&j->r->a, str, n);
-    if (!v) return spent(j);
+    if (!v) return arena_spent(&j->r->a, j->e);
     for (size_t i = 0; i < n; i++) {
         if (!ids[i]) return api_null("the id of a rule", j->e);
         v[i] = str_of(ids[i]);
@@ -79,7 +74,7 @@ static bool add_note(judge *j, const char *note)
     for (size_t i = 0; i < r->notes.n; i++)
         if (strcmp(r->notes.v[i], note) == 0) return true;
     const char **slot = vec_push(&r->a, &r->notes);
-    if (!slot) return spent(j);
+    if (!slot) return arena_spent(&j->r->a, j->e);
     *slot = note;
     return true;
 }
@@ -89,7 +84,7 @@ static bool add_report(judge *j, const payload *p, const check_report *one)
     kiln_report *r = j->r;
     for (size_t i = 0; i < one->n_findings; i++) {
         placed *slot = vec_push(&r->a, &r->findings);
-        if (!slot) return spent(j);
+        if (!slot) return arena_spent(&j->r->a, j->e);
         *slot = (placed){&one->findings[i], *p};
     }
     for (size_t i = 0; i < one->n_notes; i++)
@@ -118,7 +113,7 @@ static bool check_payloads(judge *j, str bytes)
     return ok;
 }
 
-/* An input of another format that has rules. */
+/* Checks an input of another format that has its own rules. */
 static bool check_other(judge *j, const format *f, str bytes)
 {
     check_report one = {0};
@@ -171,14 +166,15 @@ void kiln_report_free(kiln_report *r)
     free(r);
 }
 
-/* ---- looking at a report ---- */
+/* ---- inspecting a report ---- */
 
 uint64_t kiln_report_count(const kiln_report *r, kiln_severity s)
 {
     return r && (unsigned)s < ARRAY_LEN(r->count) ? r->count[s] : 0;
 }
 
-/* A place in a compressed payload is no place of the input. */
+/* Converts an offset in the payload to an offset in the input; none if the payload is
+ * compressed. */
 static uint64_t place(const placed *x, uint64_t offset)
 {
     return offset == NO_OFFSET || x->p.packed ? KILN_NO_OFFSET : offset + x->p.offset;

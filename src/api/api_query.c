@@ -1,4 +1,4 @@
-/* Questions: a selection of the profiles, as a table of frames or as a call tree. */
+/* Queries: a selection of samples as a table of frames or as a call tree. */
 #include "api/internal.h"
 
 #include "query/flat.h"
@@ -7,15 +7,15 @@
 #include "base/ban.h"
 #include <stdlib.h>
 
-/* Never changes after it was made; holds nothing of the profiles but views of their text. */
+/* Immutable. Refers to the profiles only by views of their text. */
 struct kiln_answer {
     arena a;
     frame_table frames;
     view v;
     flat top;
-    tree tree;       /* n = 0: it is a table */
-    uint32_t *order; /* nodes from the root, children behind their parent */
-    uint32_t *place; /* by node: where it is in order */
+    tree tree;       /* n = 0: the result is a table */
+    uint32_t *order; /* nodes from the root, children after their parent */
+    uint32_t *place; /* by node: its position in order */
     uint32_t *depth; /* by node */
 };
 
@@ -57,19 +57,18 @@ static bool take(const kiln_query_options *from, kiln_query_options *to, err *e)
     if (!API_TAKE(to, from, "kiln_query_options", e) || !API_UNUSED(to, "kiln_query_options", e))
         return false;
     if ((unsigned)to->granularity >= GRANULARITY_COUNT)
-        return err_set(e, ERR_USAGE, "kiln_query_options.granularity is none of kiln_granularity");
+        return err_set(e, ERR_USAGE, "kiln_query_options.granularity is not a kiln_granularity");
     return true;
 }
 
-/* Depth first: a node, then what it called. */
+/* Sorts the nodes depth first: a node, then its callees. */
 static bool put_in_order(kiln_answer *x, err *e)
 {
     const tree *t = &x->tree;
     x->order = arena_new(&x->a, uint32_t, t->n);
     x->place = arena_new(&x->a, uint32_t, t->n);
     x->depth = arena_new(&x->a, uint32_t, t->n);
-    if (!x->order || !x->place || !x->depth)
-        return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!x->order || !x->place || !x->depth) return err_memory(e);
     for (uint32_t i = 0, n = 0;;) {
         x->place[i] = n;
         x->order[n++] = i;
@@ -109,7 +108,7 @@ static kiln_answer *ask(const kiln_profiles *p, const kiln_query_options *option
     bool ok = (p || api_null("profiles", &e)) && take(options, &o, &e);
     if (ok) {
         x = calloc(1, sizeof *x);
-        ok = x || err_set(&e, ERR_LIMIT, "out of memory");
+        ok = x || err_memory(&e);
     }
     if (ok) {
         x->a = (arena){.budget = api_budget(o.max_memory), .seed = o.seed};

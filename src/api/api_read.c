@@ -1,4 +1,5 @@
-/* Bytes and files become profiles. */
+/* Reads bytes and files.  A lenient read tries a strict read first, because most inputs are
+ * valid. */
 #include "api/internal.h"
 
 #include "check/check.h"
@@ -12,7 +13,7 @@ kiln_profiles *api_profiles_new(size_t max_memory, uint64_t seed, err *e)
 {
     kiln_profiles *h = calloc(1, sizeof *h);
     if (!h) {
-        err_set(e, ERR_LIMIT, "out of memory");
+        err_memory(e);
         return NULL;
     }
     h->in.budget = h->a.budget = api_budget(max_memory);
@@ -30,10 +31,10 @@ void kiln_profiles_free(kiln_profiles *p)
 
 static bool budget_spent(const kiln_profiles *h, err *e)
 {
-    return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", h->in.budget);
+    return err_set(e, ERR_MEMORY, "the memory budget of %zu bytes is spent", h->in.budget);
 }
 
-/* The input and the rest share one budget. */
+/* Sets the budget of everything else to what the copy of the input leaves. */
 static bool rest_of_budget(kiln_profiles *h, err *e)
 {
     if (h->in.used >= h->in.budget) return budget_spent(h, e);
@@ -41,7 +42,7 @@ static bool rest_of_budget(kiln_profiles *h, err *e)
     return true;
 }
 
-/* ---- lenient: what is broken is repaired, and the ledger says so ---- */
+/* ---- lenient: repairs broken references and records that in the ledger ---- */
 
 static void tell_repairs(const fix_report *r, ledger *l)
 {
@@ -73,12 +74,12 @@ static bool repair(kiln_profiles *h, ledger *l, err *e)
            model_merge(in, d->parts.n, &(merge_opts){.ledger = l}, &h->a, &d->model, e);
 }
 
-/* Sound input is read as always; only what is refused gets a second look.  The first try must not
- * leave anything in the caller's ledger unless it counts. */
+/* Reads strictly first, and repairs only if that fails.  A failed first attempt must leave nothing
+ * in the caller's ledger. */
 static bool read_leniently(kiln_profiles *h, str in, const read_opts *o, err *e)
 {
     ledger *tried = calloc(1, sizeof *tried);
-    if (!tried) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!tried) return err_memory(e);
     read_opts r = *o;
     r.ledger = tried;
     err first = {0};
@@ -110,7 +111,8 @@ static bool read_into(kiln_profiles *h, str in, const char *name, const kiln_rea
     return ok;
 }
 
-/* The model views its input.  Where that is compressed it views what came out. */
+/* Copies the input, because the model refers to it.  A compressed input is not copied: the model
+ * refers to the decompressed bytes. */
 static bool own_input(kiln_profiles *h, str *in, err *e)
 {
     if (codec_detect(*in) != CODEC_NONE) return true;
@@ -145,7 +147,8 @@ kiln_profiles *kiln_read(const void *bytes, size_t n, const kiln_read_options *f
 
 /* ---- from a file ----
  *
- * Read, not mapped: a mapped file that somebody else cuts short would kill the caller's process. */
+ * Files are read, not mapped: accessing a mapped file that another process truncates raises SIGBUS.
+ * */
 
 static bool slurp(kiln_profiles *h, source *s, size_t max, str *out, err *e)
 {
@@ -170,7 +173,7 @@ static bool slurp(kiln_profiles *h, source *s, size_t max, str *out, err *e)
     return true;
 }
 
-/* A library has files only; what the program calls "-" is a file of that name here. */
+/* Makes "-" the name of a file; it does not mean standard input here. */
 static const char *file_name(const char *path) { return strcmp(path, "-") == 0 ? "./-" : path; }
 
 static bool load(kiln_profiles *h, const char *path, size_t max, str *out, err *e)
@@ -195,7 +198,7 @@ kiln_profiles *kiln_read_file(const char *path, const kiln_read_options *from, k
     return finish(h, ok, &e, out);
 }
 
-/* ---- what it turned out to be ---- */
+/* ---- origin ---- */
 
 bool kiln_origin_of(const kiln_profiles *p, kiln_origin *out)
 {

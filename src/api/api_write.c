@@ -1,4 +1,4 @@
-/* Profiles become bytes and files; several become one. */
+/* Writes, converts and merges profiles. */
 #include "api/internal.h"
 
 #include "model/merge.h"
@@ -7,7 +7,7 @@
 
 /* ---- bytes ---- */
 
-/* The encoder writes backwards: its bytes need not begin where the memory does. */
+/* The encoder writes backwards, so its bytes may start after the start of the memory. */
 static kiln_bytes bytes_of(buf *b)
 {
     kiln_bytes out = {b->p ? b->p : "", b->n, b->p ? b->p - b->head : NULL};
@@ -38,10 +38,10 @@ static bool choose_codec(const char *name, codec *out, err *e)
     if (!name || strcmp(name, "none") == 0) return true;
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (strcmp(name, codec_name(all[i])) == 0) return *out = all[i], true;
-    return err_set(e, ERR_USAGE, "no compression is called %.60s", name);
+    return err_set(e, ERR_USAGE, "unknown compression %.60s", name);
 }
 
-/* A file called x.svg that holds OTLP would mislead. */
+/* Returns whether the name is that of a picture: a file named x.svg must not contain OTLP. */
 static bool is_picture(str path)
 {
     static const char *const suffixes[] = {".svg", ".html", ".htm", ".png", ".pdf"};
@@ -50,7 +50,7 @@ static bool is_picture(str path)
     return false;
 }
 
-/* `path` may be NULL; it speaks where the options do not. */
+/* Chooses format and compression. `path` determines what the options leave open; it may be NULL. */
 static bool make_plan(plan *p, const kiln_write_options *from, const char *path, err *e)
 {
     if (!API_TAKE(&p->o, from, "kiln_write_options", e) ||
@@ -61,9 +61,9 @@ static bool make_plan(plan *p, const kiln_write_options *from, const char *path,
         return false;
     if (path && !p->to) p->to = format_for_path(str_of(path));
     if (path && !p->to && is_picture(str_of(path)))
-        return err_set(
-            e, ERR_UNSUPPORTED,
-            "%s: the library draws no pictures; name a format in kiln_write_options.format", path);
+        return err_set(e, ERR_UNSUPPORTED,
+                       "%s: the library does not draw pictures; set kiln_write_options.format",
+                       path);
     if (path && !p->o.compression) p->pack = codec_of_suffix(str_of(path));
     if (!p->to) p->to = &format_otlp;
     return p->to->write || err_set(e, ERR_UNSUPPORTED, "%s cannot be written", p->to->name);
@@ -73,8 +73,7 @@ static bool make_plan(plan *p, const kiln_write_options *from, const char *path,
 
 static bool too_long(const plan *p, err *e)
 {
-    return err_set(e, ERR_LIMIT, "the result does not fit the memory budget of %zu bytes",
-                   p->budget);
+    return err_set(e, ERR_MEMORY, "the result exceeds the memory budget of %zu bytes", p->budget);
 }
 
 static bool encode_as_is(const plan *p, const model *m, buf *out, err *e)
@@ -127,7 +126,7 @@ bool kiln_write(const kiln_profiles *h, const kiln_write_options *o, kiln_bytes 
     return api_result(ok, &e, ke);
 }
 
-/* "-" is the program's name for standard output, not the library's. */
+/* Writes a file. "-" is the name of a file here, not standard output. */
 static bool put_file(const char *path, buf *b, err *e)
 {
     bool ok = file_write(strcmp(path, "-") == 0 ? "./-" : path, buf_view(b), e);
@@ -186,9 +185,9 @@ static bool merge(const kiln_profiles *const *in, size_t n, const kiln_merge_opt
 {
     const model **models = arena_new(&h->in, const model *, n);
     if (!models)
-        return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", h->in.budget);
+        return err_set(e, ERR_MEMORY, "the memory budget of %zu bytes is spent", h->in.budget);
     for (size_t i = 0; i < n; i++) {
-        if (!in[i]) return err_set(e, ERR_USAGE, "profiles %zu of %zu is NULL", i, n);
+        if (!in[i]) return err_set(e, ERR_USAGE, "profiles[%zu] of %zu is NULL", i, n);
         models[i] = &in[i]->m;
     }
     merge_opts m = {.join = o->join,

@@ -1,5 +1,5 @@
-/* api/internal.h - what the public functions of kiln/kiln.h share: handles, structs that cross the
- * border, errors on their way out.  Everything else stays behind them. */
+/* api/internal.h - code that the public functions of kiln/kiln.h share: handles, versioned structs,
+ * conversion of errors and values. */
 #pragma once
 #include "kiln/kiln.h"
 
@@ -8,12 +8,12 @@
 #include "model/ledger.h"
 #include "model/model.h"
 
-/* Never changes after it was made: any number of threads may look. */
+/* Immutable: any number of threads may read it. */
 struct kiln_profiles {
-    arena in; /* the input, where it was copied */
+    arena in; /* the copy of the input, if any */
     arena a;  /* everything else */
     model m;
-    document doc; /* zero for what was built or merged */
+    document doc; /* zero for built or merged profiles */
 };
 
 struct kiln_ledger {
@@ -22,23 +22,23 @@ struct kiln_ledger {
 
 /* ---- structs that begin with their size ---- */
 
-/* Copies the caller's struct, of whatever age, over the current one (`known` bytes); NULL gives the
- * defaults.  ERR_USAGE: its size is not set.  ERR_UNSUPPORTED: it says something that is not known
- * yet. */
+/* Copies the caller's struct, of any version, to *to, which has `known` bytes.  NULL gives the
+ * defaults.  Fails with ERR_USAGE when its size is not set, and with ERR_UNSUPPORTED when it sets
+ * fields that this version does not have. */
 NODISCARD bool api_take(void *to, size_t known, const void *from, const char *what, err *e);
 #define API_TAKE(to, from, what, e) api_take((to), sizeof *(to), (from), (what), (e))
 
-/* Room for options to come: refused while it has no meaning. */
+/* Rejects reserved fields that are not zero. */
 NODISCARD bool api_unused(const void *reserved, size_t n, const char *what, err *e);
 #define API_UNUSED(o, what, e) api_unused((o)->reserved, sizeof(o)->reserved, (what), (e))
 
-/* Fills the caller's struct as far as it goes; false when its size is not set. */
+/* Fills the caller's struct up to its size.  Returns false if its size is not set. */
 NODISCARD bool api_give(void *out, const void *v, size_t known);
 #define API_GIVE(out, v) api_give((out), (v), sizeof *(v))
 
 /* ---- errors ---- */
 
-/* Tells the caller (who may not want to know) and returns `ok`. */
+/* Copies the error to the caller's struct, which may be NULL, and returns `ok`. */
 bool api_result(bool ok, const err *from, kiln_error *to);
 
 static inline bool api_null(const char *what, err *e) /* ERR_USAGE; always false */
@@ -47,11 +47,11 @@ static inline bool api_null(const char *what, err *e) /* ERR_USAGE; always false
     return false;
 }
 
-/* ---- options with names ---- */
+/* ---- names in options ---- */
 
 size_t api_budget(size_t max_memory); /* 0 becomes the default of kiln.h */
 NODISCARD bool api_format(const char *name, const format **out,
-                          err *e); /* NULL name: NULL format */
+                          err *e); /* a NULL name gives a NULL format */
 NODISCARD bool api_layout(const char *name, layout *out, err *e);
 
 static inline ledger *api_ledger(kiln_ledger *l) { return l ? &l->l : NULL; }
@@ -60,7 +60,7 @@ static inline ledger *api_ledger(kiln_ledger *l) { return l ? &l->l : NULL; }
 
 NODISCARD kiln_profiles *api_profiles_new(size_t max_memory, uint64_t seed, err *e);
 
-/* ---- values: the public types are the model's, seen from outside ---- */
+/* ---- values: the public types have the layout of the model's types ---- */
 
 static inline kiln_str api_str(str s) { return (kiln_str){s.p, s.n}; }
 static inline str text(kiln_str s) { return (str){s.p, s.n}; }

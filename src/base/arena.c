@@ -1,3 +1,6 @@
+/* Manages the blocks of an arena: chunks that double in size, and one block per large piece.
+ * arena_reset keeps the blocks in the order of use, so that decoding a similar message reuses the
+ * same blocks. */
 #include "base/arena.h"
 
 #include "base/large.h"
@@ -35,7 +38,7 @@ static void refund(arena *a, size_t n)
     a->used -= n;
 }
 
-/* ---- blocks: large ones have their own source ---- */
+/* ---- blocks: base/large.h allocates the large ones ---- */
 
 static arena_block *block_take(size_t cap)
 {
@@ -54,7 +57,7 @@ static void block_give(arena_block *b)
         large_free(b, sizeof *b + b->cap);
 }
 
-/* To `cap`, which is a large one; NULL leaves b as it was. */
+/* Resizes b to `cap`, at least ARENA_LARGE. Returns NULL without memory; b is then unchanged. */
 static arena_block *block_resize(arena_block *b, size_t cap)
 {
     if (b->cap >= ARENA_LARGE) {
@@ -71,8 +74,8 @@ static arena_block *block_resize(arena_block *b, size_t cap)
     return r;
 }
 
-/* Large blocks come in eighths of a power of two: a message that is a little larger than the one before finds its blocks fit.  Pages
- * that are not touched cost nothing. */
+/* Rounds the size of a large block up to an eighth of a power of two, so that the next message can
+ * reuse the block even if it is a little larger. Untouched pages need no memory. */
 static size_t block_class(size_t cap)
 {
     if (cap < ARENA_LARGE) return cap;
@@ -82,8 +85,8 @@ static size_t block_class(size_t cap)
 
 static arena_block *block_new(arena *a, size_t cap)
 {
-    /* The first spare block that fits, oldest first: a decode of the same shape asks in the same
-     * order and so finds its own blocks again. */
+    /* Takes the oldest spare block that fits: decoding a similar message allocates in the same
+     * order and reuses the same blocks. */
     arena_block **fit = &a->spare;
     while (*fit && (*fit)->cap < cap) fit = &(*fit)->next;
     arena_block *b;
@@ -128,8 +131,8 @@ void *arena_alloc(arena *a, size_t n)
     return p;
 }
 
-/* The block whose newest piece is p, or NULL.  Callers grow what they took last, so the first
- * few blocks answer. */
+/* Returns the block whose newest piece is p, or NULL. Callers usually grow their newest piece, so
+ * the search ends after a few blocks. */
 static arena_block **block_of_tail(arena *a, void *p, size_t old)
 {
     for (arena_block **b = &a->live; *b; b = &(*b)->next)
@@ -226,4 +229,10 @@ void *arena_array_zero(arena *a, size_t n, size_t size)
 {
     size_t bytes;
     return ckd_mul(&bytes, n, size) ? NULL : arena_zero(a, bytes);
+}
+
+bool arena_spent(const arena *a, err *e)
+{
+    if (!a->budget) return err_memory(e);
+    return err_set(e, ERR_MEMORY, "the memory budget of %zu bytes is spent", a->budget);
 }

@@ -1,3 +1,5 @@
+/* The growing buffer.  A backward writer (wire/otlp_encode.c) leaves free bytes before the contents;
+ * growing uses them first. */
 #include "base/buf.h"
 
 #include "base/ban.h"
@@ -9,7 +11,7 @@ bool buf_reserve(buf *b, size_t more)
     if (ckd_add(&want, b->n, more) || (b->limit && want > b->limit)) return !(b->failed = true);
     if (want <= b->cap) return true;
     while (cap < want) cap = cap > SIZE_MAX / 2 ? want : cap * 2;
-    if (b->head) { /* first use what lies before p */
+    if (b->head) { /* use the free bytes before p first */
         char *base = b->p - b->head;
         memmove(base, b->p, b->n);
         b->p = base;
@@ -47,7 +49,7 @@ void buf_printf(buf *b, const char *fmt, ...)
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    /* vsnprintf ends with a NUL, which is no byte of ours: it is written, not counted. */
+    /* vsnprintf writes a terminating NUL, which is not part of the contents. */
     bool limited = b->limit != 0;
     if (limited) b->limit++;
     if (n >= 0 && buf_reserve(b, (size_t)n + 1)) {

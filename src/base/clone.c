@@ -1,3 +1,4 @@
+/* Recognizes suffixes by a list of the words that gcc, clang and ld append. */
 #include "base/clone.h"
 
 #include "base/compiler.h"
@@ -18,7 +19,7 @@ static bool is_clone(str word)
     return digits;
 }
 
-/* The version of a symbol; f@plt is another function than f. */
+/* Removes the version of a symbol. f@plt stays, because it is another function than f. */
 static str without_version(str s)
 {
     const char *at = s.n ? memchr(s.p, '@', s.n) : NULL;
@@ -27,7 +28,7 @@ static str without_version(str s)
     return s;
 }
 
-/* A dot outside of brackets. */
+/* Returns whether s has a dot outside of brackets. */
 static bool has_dot(str s)
 {
     for (size_t i = 0; i < s.n && !strchr("<({[", s.p[i]); i++)

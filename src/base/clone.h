@@ -1,7 +1,8 @@
-/* base/clone.h - what compilers and linkers hang onto the name of a function.  Pure. */
+/* base/clone.h - removes the suffixes that compilers and linkers append to function names.  Pure. */
 #pragma once
 #include "base/str.h"
 
-/* f.constprop.0, f.cold, f(int) [clone .part.1] and read@@GLIBC_2.2.5 without what follows the name.
- * The names of other languages have dots of their own (main.main.func1.2): where one stays, all do. */
+/* Returns the name of f.constprop.0, f.cold, f(int) [clone .part.1] or read@@GLIBC_2.2.5 without its
+ * suffix.  Names of other languages contain dots (main.main.func1.2): when one part is not a known
+ * suffix, all parts stay. */
 str name_without_clones(str s);

@@ -1,4 +1,4 @@
-/* base/compiler.h - what gcc 12 and clang 14 offer beyond C17, under names that say why. */
+/* base/compiler.h - features of gcc 12 and clang 14 beyond C17, under descriptive names. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* C23's names over the compiler builtins: true means the result did not fit. */
+/* Checked arithmetic of C23, by compiler builtins. Returns true when the result did not fit. */
 #define ckd_add(r, a, b) __builtin_add_overflow((a), (b), (r))
 #define ckd_sub(r, a, b) __builtin_sub_overflow((a), (b), (r))
 #define ckd_mul(r, a, b) __builtin_mul_overflow((a), (b), (r))

@@ -1,3 +1,5 @@
+/* Errors are plain structs, so recording one never allocates. The first cause is kept. Paths are
+ * built from the inside out while callers return. */
 #include "base/err.h"
 
 #include "base/ban.h"
@@ -52,7 +54,7 @@ bool err_in(err *e, const char *fmt, ...)
     vsnprintf(step, sizeof step, fmt, ap);
     va_end(ap);
     memcpy(old, e->path, sizeof old);
-    /* An index step ("[3]") hangs on its parent without a dot. */
+    /* An index step ("[3]") follows its parent without a dot. */
     const char *dot = old[0] == '\0' || old[0] == '[' ? "" : ".";
     snprintf(e->path, sizeof e->path, "%s%s%s", step, dot, old);
     return false;
@@ -90,6 +92,8 @@ const char *err_text(const err *e, char *buf, size_t n)
     return buf;
 }
 
+bool err_memory(err *e) { return err_set(e, ERR_MEMORY, "not enough memory"); }
+
 const char *err_code_name(err_code code)
 {
     switch (code) {
@@ -100,6 +104,8 @@ const char *err_code_name(err_code code)
     case ERR_UNSUPPORTED: return "unsupported";
     case ERR_USAGE: return "usage";
     case ERR_SYS: return "system";
+    case ERR_MEMORY: return "memory";
+    case ERR_BUSY: return "busy";
     }
     return "unknown";
 }

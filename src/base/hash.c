@@ -1,3 +1,4 @@
+/* Growth of the open-addressing index.  Lookups are inline in the header. */
 #include "base/hash.h"
 
 #include "base/ban.h"

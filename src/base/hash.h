@@ -1,10 +1,10 @@
-/* base/hash.h - XXH3 and the open-addressing index that sits beside an array.
+/* base/hash.h - XXH3, and an open-addressing hash index over an array.
  *
- * An index owns no keys: slot[] holds position + 1 in somebody's array, 0 is free.  The array is the
- * truth and the order; the index can be dropped and rebuilt.  Load stays under 3/4.
+ * An index owns no keys: slot[] holds positions in the caller's array plus 1; 0 marks a free slot.
+ * The array defines contents and order; the index can be dropped and rebuilt. Load stays under 3/4.
  *
- * Hashes of keys begin with the seed, and nothing that anybody sees depends on it: order comes from the
- * array, never from the slots. */
+ * Hashes start with the seed. No output depends on it: order comes from the array, never from the
+ * slots. */
 #pragma once
 #include "base/arena.h"
 #include "base/str.h"
@@ -12,7 +12,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wundef"
 #pragma GCC diagnostic ignored "-Wcast-qual"
-#pragma GCC diagnostic ignored "-Warray-bounds" /* gcc 12, where the length is a constant */
+#pragma GCC diagnostic ignored "-Warray-bounds" /* false alarm of gcc 12 */
 #include <xxhash.h>
 #pragma GCC diagnostic pop
 
@@ -31,26 +31,27 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t v)
 }
 
 typedef struct hash_slot {
-    uint32_t hash; /* high half of the key's hash: most misses never touch the array */
+    uint32_t hash; /* high half of the key's hash: avoids most comparisons of keys */
     uint32_t at;   /* position + 1; 0 = free */
 } hash_slot;
 
 typedef struct hash_index {
     hash_slot *slot;
     uint32_t mask; /* slots - 1 */
-    uint32_t n;    /* used */
-    uint64_t seed; /* the arena's, from the first hash_index_room on */
+    uint32_t n;    /* used slots */
+    uint64_t seed; /* seed of the arena; set by the first hash_index_room */
 } hash_index;
 
-/* Room for one more entry; false at the budget.  Comes before the first hash, which wants the seed. */
+/* Makes room for one more entry. Returns false when memory runs out. Call it before the first hash,
+ * because it sets the seed. */
 NODISCARD bool hash_index_room(hash_index *x, arena *a);
 
 /* How to look up or add the entry of hash h:
  *     uint64_t h = hash_bytes(key.p, key.n, x->seed);
  *     uint32_t i = hash_first(x, h);
  *     for (uint32_t at; hash_next(x, &i, h, &at); i++)
- *         if (array[at] is the one) return at;
- *     hash_put(x, i, h, position of the new one);         the walk ended on its free slot */
+ *         if (array[at] has this key) return at;
+ *     hash_put(x, i, h, position of the new one);         the loop ended at a free slot */
 static inline uint32_t hash_first(const hash_index *x, uint64_t h)
 {
     return (uint32_t)(h >> 32) & x->mask;

@@ -1,3 +1,4 @@
+/* The long hash with 256-bit registers.  A file of its own because it is compiled with -mavx2. */
 #include "base/hash_long.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Chooses the implementation of the long hash at run time.  xxhash.h chooses at compile time only. */
 #include "base/hash_long.h"
 
 #include "base/hash.h"

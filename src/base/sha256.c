@@ -1,3 +1,4 @@
+/* SHA-256 in portable C.  It hashes build ids and tokens. */
 #include "base/sha256.h"
 
 #include "base/ban.h"

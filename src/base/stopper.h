@@ -1,31 +1,32 @@
-/* base/stopper.h - for long work that may be given up: whoever does it asks every so many steps.
+/* base/stopper.h - cancels long work.  The work calls stopper_step() for every step.
  *
- *   for (...) { if (!stopper_step(s, 1, e)) return false; ... }         s NULL: nobody ever wants that
+ *   for (...) { if (!stopper_step(s, 1, e)) return false; ... }         s may be NULL
  *
- * The work stays pure: clocks and flags of other threads are behind `over`. */
+ * The work itself reads no clocks or flags of other threads; the callback `over` does. */
 #pragma once
 #include "base/compiler.h"
 #include "base/err.h"
 
 typedef struct stopper {
-    /* true: give up, and `e` says why. */
-    bool (*over)(void *who, err *e);
-    void *who;
-    uint64_t steps; /* since it was asked last */
+    /* Returns true to cancel, with the reason in `e`. */
+    bool (*over)(void *ctx, err *e);
+    void *ctx;
+    uint64_t steps; /* steps since the last call of `over` */
 } stopper;
 
-/* Some ten microseconds of most work: nobody notices that much more of it, and asking costs nothing beside it. */
+/* Steps between two calls of `over`. They take about ten microseconds: short enough to cancel at
+ * once, long enough that the callback costs little. */
 enum { STOPPER_STEPS = 4096 };
 
-/* Asks now.  false: give up. */
+/* Calls `over` now. Returns false to cancel. */
 NODISCARD static inline bool stopper_now(stopper *s, err *e)
 {
     if (!s) return true;
     s->steps = 0;
-    return !s->over(s->who, e);
+    return !s->over(s->ctx, e);
 }
 
-/* n steps were done, or are about to be. */
+/* Counts n steps, and calls `over` after every STOPPER_STEPS steps. Returns false to cancel. */
 NODISCARD static inline bool stopper_step(stopper *s, uint64_t n, err *e)
 {
     if (!s || LIKELY((s->steps += n) < STOPPER_STEPS)) return true;

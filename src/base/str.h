@@ -1,4 +1,4 @@
-/* base/str.h - a view of bytes that somebody else owns.  Not terminated. */
+/* base/str.h - a view of bytes that another object owns.  Not terminated. */
 #pragma once
 #include "base/compiler.h"
 #include <string.h>
@@ -21,7 +21,7 @@ static inline bool str_eq(str a, str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-/* Orders by bytes; a prefix comes before what it begins. */
+/* Orders by bytes; a prefix precedes longer strings. */
 static inline int str_cmp(str a, str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;

@@ -1,8 +1,10 @@
+/* UTF-8 according to table 3-7 of the Unicode standard. Almost all profile strings are ASCII, so
+ * validation checks eight bytes per step while they are. */
 #include "base/utf8.h"
 
 #include "base/ban.h"
 
-/* Length of the well-formed sequence at p, 0 if it is none.  Rows of table 3-7. */
+/* Returns the length of the well-formed sequence at p; 0 if there is none. */
 static size_t sequence(const unsigned char *p, size_t n)
 {
     unsigned a = p[0];
@@ -23,7 +25,7 @@ size_t utf8_valid(const char *text, size_t n)
     const unsigned char *p = (const unsigned char *)text;
     size_t i = 0;
     while (i < n) {
-        /* Names are ASCII nearly always: eight bytes a step while they are. */
+        /* Names are nearly always ASCII: eight bytes per step while they are. */
         while (n - i >= 8) {
             uint64_t w;
             memcpy(&w, p + i, 8);

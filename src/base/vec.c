@@ -1,3 +1,4 @@
+/* Grows typed arrays, whatever their element type. */
 #include "base/vec.h"
 
 #include "base/ban.h"
@@ -10,7 +11,7 @@ void *vec_grow(arena *a, void *v, size_t n, size_t *cap, size_t more, size_t siz
     if (want < 8) want = 8;
     if (ckd_mul(&bytes, want, size)) return NULL;
     void *p = arena_grow(a, v, *cap * size, bytes);
-    if (!p && want > n + more) { /* doubling hits the budget: the exact need may still fit */
+    if (!p && want > n + more) { /* doubling exceeds the budget; the exact size may still fit */
         want = n + more;
         p = arena_grow(a, v, *cap * size, want * size);
     }

@@ -1,4 +1,4 @@
-/* base/vec.h - typed arrays over one untyped grower; the memory is an arena's. */
+/* base/vec.h - typed arrays that grow; an arena owns their memory. */
 #pragma once
 #include "base/arena.h"
 
@@ -12,16 +12,17 @@ typedef VEC(uint32_t) u32s;
 typedef VEC(int64_t) i64s;
 typedef VEC(uint64_t) u64s;
 
-/* Makes room for `more` elements of `size` beyond *n: doubles, so that pushing is linear.  Returns
- * the array (moved or not) or NULL at the budget, with *cap untouched. */
+/* Makes room for `more` elements of `size` bytes after the first n. Doubles the capacity, so that n
+ * pushes take linear time. Returns the array, which may have moved, or NULL without memory; *cap is
+ * then unchanged. */
 NODISCARD void *vec_grow(arena *a, void *v, size_t n, size_t *cap, size_t more, size_t size);
 
-/* true when `more` elements fit; false at the budget. */
+/* Makes room for `more` elements. Returns false when memory runs out. */
 #define vec_reserve(a, vec, more)                                                                  \
     ((vec)->cap - (vec)->n >= (size_t)(more) ||                                                    \
      vec_reserve_((a), (void **)&(vec)->v, (vec)->n, &(vec)->cap, (more), sizeof *(vec)->v))
 
-/* A zeroed slot, or NULL at the budget. */
+/* Appends a zeroed element and returns it, or NULL without memory. */
 #define vec_push(a, vec)                                                                           \
     (vec_reserve((a), (vec), 1)                                                                    \
          ? ((__typeof__((vec)->v))memset(&(vec)->v[(vec)->n++], 0, sizeof *(vec)->v))              \

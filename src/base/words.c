@@ -1,3 +1,4 @@
+/* Parses numbers and sizes, and computes the edit distance for "did you mean". */
 #include "base/words.h"
 
 #include "base/ban.h"

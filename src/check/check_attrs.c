@@ -1,4 +1,4 @@
-/* Attributes: lists of indices (P-06, P-21, P-28), and what the entries of attribute_table say. */
+/* Rules on attributes: lists of indices (P-06, P-21, P-28), and the entries of attribute_table. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -22,30 +22,31 @@ static const char *at_owner(checker *c, owner w, size_t k)
 static void key_twice(checker *c, owner w, uint32_t key, size_t k)
 {
     char q[80];
-    const char *found = saw(c, "key %s again, first at [%u]",
-                            quote(dict_str(&c->m->dict, key), q, sizeof q), c->stamp_at[key]);
-    keep(c, RULE_P21, at_owner(c, w, k), found, "a key that the list does not have yet");
+    const char *found =
+        found_text(c, "key %s again, first at [%u]", quote(dict_str(&c->m->dict, key), q, sizeof q),
+                   c->stamp_at[key]);
+    report(c, RULE_P21, at_owner(c, w, k), found, "a unique key");
 }
 
 void check_attr_list(checker *c, owner w, const uint32_t *v, size_t n)
 {
     size_t n_attrs = c->m->dict.attributes.n;
-    if (++c->tick == 0) { /* wrapped: old stamps would look new */
+    if (++c->tick == 0) { /* the counter wrapped, so old stamps would look current */
         memset(c->stamp, 0, c->m->dict.strings.n * sizeof *c->stamp);
         c->tick = 1;
     }
     for (size_t k = 0; k < n; k++) {
         if (v[k] >= n_attrs) {
-            if (hit(c, RULE_P06)) bad_index(c, at_owner(c, w, k), v[k], n_attrs);
+            if (violated(c, RULE_P06)) bad_index(c, at_owner(c, w, k), v[k], n_attrs);
             continue;
         }
-        if (v[k] == 0 && hit(c, RULE_P28))
-            keep(c, RULE_P28, at_owner(c, w, k), "index 0, the entry without a key",
-                 "the index of an attribute");
+        if (v[k] == 0 && violated(c, RULE_P28))
+            report(c, RULE_P28, at_owner(c, w, k), "index 0, the entry without a key",
+                   "the index of an attribute");
         uint32_t key = c->key_of[v[k]];
         if (key == NO_KEY) continue;
         if (c->stamp[key] == c->tick) {
-            if (hit(c, RULE_P21)) key_twice(c, w, key, k);
+            if (violated(c, RULE_P21)) key_twice(c, w, key, k);
             continue;
         }
         c->stamp[key] = c->tick;
@@ -58,11 +59,12 @@ void check_attr_list(checker *c, owner w, const uint32_t *v, size_t n)
 static void unit_rule(checker *c, size_t i, str unit)
 {
     char q[80];
-    if (!c->on[RULE_P26] || unit.n == 0 || ucum_ok(unit) || !hit(c, RULE_P26)) return;
+    if (!c->on[RULE_P26] || unit.n == 0 || ucum_ok(unit) || !violated(c, RULE_P26)) return;
     const char *better = ucum_for(unit);
-    keep(c, RULE_P26, at(c, "dictionary.attribute_table[%zu].unit_strindex", i),
-         quote(unit, q, sizeof q),
-         better ? want(c, "a UCUM unit: %s", better) : "a UCUM unit such as By, ms, 1 or {item}");
+    report(c, RULE_P26, at(c, "dictionary.attribute_table[%zu].unit_strindex", i),
+           quote(unit, q, sizeof q),
+           better ? expected_text(c, "a UCUM unit: %s", better)
+                  : "a UCUM unit such as By, ms, 1 or {item}");
 }
 
 static bool is_code_key(str key)
@@ -87,8 +89,8 @@ static bool same_ignoring_case(str s, const char *z)
     return i == s.n && !z[i];
 }
 
-/* The listed frame type that `s` should have been, or NULL: fine as it is.  Custom values are allowed
- * where no listed one applies, so only what is plainly a listed one by another name is refused. */
+/* Returns the listed frame type that `s` is another name for; NULL when `s` is valid. Custom values
+ * are allowed where no listed type applies, so only known aliases are violations. */
 static const char *frame_type_meant(str s)
 {
     static const struct {
@@ -124,10 +126,10 @@ static void frame_type_rule(checker *c, size_t i, const any *v)
     bool text = text_value(&c->m->dict, v, &s);
     const char *meant = text ? frame_type_meant(s) : NULL;
     if (text && s.n && !meant) return;
-    if (!hit(c, RULE_P81)) return;
-    keep(c, RULE_P81, at(c, "dictionary.attribute_table[%zu].value", i),
-         text ? quote(s, q, sizeof q) : "a value that is not a string",
-         meant ? want(c, "%s", meant) : "the name of a frame type");
+    if (!violated(c, RULE_P81)) return;
+    report(c, RULE_P81, at(c, "dictionary.attribute_table[%zu].value", i),
+           text ? quote(s, q, sizeof q) : "a value that is not a string",
+           meant ? expected_text(c, "%s", meant) : "the name of a frame type");
 }
 
 static bool is_hash(str s)
@@ -145,30 +147,31 @@ static void htlhash_rule(checker *c, size_t i, const any *v)
     char q[80];
     str s = {0};
     bool text = text_value(&c->m->dict, v, &s);
-    if ((text && is_hash(s)) || !hit(c, RULE_P78)) return;
-    keep(c, RULE_P78, at(c, "dictionary.attribute_table[%zu].value", i),
-         text ? quote(s, q, sizeof q) : "a value that is not a string", "32 hex digits");
+    if ((text && is_hash(s)) || !violated(c, RULE_P78)) return;
+    report(c, RULE_P78, at(c, "dictionary.attribute_table[%zu].value", i),
+           text ? quote(s, q, sizeof q) : "a value that is not a string", "32 hex digits");
 }
 
 static void key_rules(checker *c, size_t i, str key, const any *value)
 {
     char q[80];
     if (key.n == 0) {
-        if (hit(c, RULE_P28))
-            keep(c, RULE_P28, at(c, "dictionary.attribute_table[%zu].key_strindex", i),
-                 "an empty key", "a key");
+        if (violated(c, RULE_P28))
+            report(c, RULE_P28, at(c, "dictionary.attribute_table[%zu].key_strindex", i),
+                   "an empty key", "a key");
         return;
     }
-    switch (key.p[0]) { /* millions of keys, few of which begin like these */
+    switch (
+        key.p[0]) { /* fast path: there may be millions of keys, and few have these first letters */
     case 'c':
-        if (is_code_key(key) && hit(c, RULE_P32))
-            keep(c, RULE_P32, at(c, "dictionary.attribute_table[%zu].key_strindex", i),
-                 quote(key, q, sizeof q), "Function, Line or Location instead");
+        if (is_code_key(key) && violated(c, RULE_P32))
+            report(c, RULE_P32, at(c, "dictionary.attribute_table[%zu].key_strindex", i),
+                   quote(key, q, sizeof q), "Function, Line or Location instead");
         break;
     case 'p':
-        if (str_starts(key, STR("pprof.scope.")) && hit(c, RULE_P56))
-            keep(c, RULE_P56, at(c, "dictionary.attribute_table[%zu].key_strindex", i),
-                 quote(key, q, sizeof q), "an attribute of the scope");
+        if (str_starts(key, STR("pprof.scope.")) && violated(c, RULE_P56))
+            report(c, RULE_P56, at(c, "dictionary.attribute_table[%zu].key_strindex", i),
+                   quote(key, q, sizeof q), "an attribute of the scope");
         if (str_eq(key, STR("profile.frame.type"))) frame_type_rule(c, i, value);
         if (str_eq(key, STR("process.executable.build_id.htlhash"))) htlhash_rule(c, i, value);
         break;
@@ -176,7 +179,7 @@ static void key_rules(checker *c, size_t i, str key, const any *value)
     }
 }
 
-/* ---- P-27: as good as a new value for every sample that has the key ---- */
+/* ---- P-27: nearly every sample with the key has a different value ---- */
 
 enum { NEAR_UNIQUE_MIN = 128 };
 
@@ -208,11 +211,11 @@ static void cardinality_rule(checker *c)
     for (size_t k = 0; k < m->dict.strings.n; k++) {
         const usage *u = &by_key[k];
         if (u->values < NEAR_UNIQUE_MIN || u->uses * 4 >= (uint64_t)u->values * 5) continue;
-        if (!hit(c, RULE_P27)) continue;
-        keep(c, RULE_P27, at(c, "dictionary.attribute_table[%u]", u->first),
-             saw(c, "%s has %u values on %" PRIu64 " samples",
-                 quote(m->dict.strings.v[k], q, sizeof q), u->values, u->uses),
-             "far fewer values than samples");
+        if (!violated(c, RULE_P27)) continue;
+        report(c, RULE_P27, at(c, "dictionary.attribute_table[%u]", u->first),
+               found_text(c, "%s has %u values on %" PRIu64 " samples",
+                          quote(m->dict.strings.v[k], q, sizeof q), u->values, u->uses),
+               "far fewer values than samples");
     }
 }
 

@@ -1,5 +1,6 @@
-/* Sameness by resolved value, bottom up: strings first, then what refers to them.  Two entries are
- * the same when their plain fields are equal and their references lead to the same entries. */
+/* Finds equal entries by resolved value, bottom up: strings first, then the tables that refer to
+ * them. Two entries are equal when their plain fields are equal and their references resolve to
+ * equal entries. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -25,7 +26,7 @@ size_t sort_unique(uint32_t *v, size_t n)
             for (; j > 0 && v[j - 1] > x; j--) v[j] = v[j - 1];
             v[j] = x;
         }
-    } else { /* heap sort: no recursion, no worst case */
+    } else { /* heap sort: no recursion, no quadratic worst case */
         for (size_t top = n / 2, end = n; end > 1;) {
             uint32_t x;
             if (top > 0) {
@@ -97,7 +98,7 @@ static bool same_value(const dict *d, const any *a, const any *b)
     if (a->kind != b->kind) return false;
     switch ((any_kind)a->kind) {
     case ANY_BYTES: return str_eq(any_str(a), any_str(b));
-    case ANY_DOUBLE: /* by bits: NaN equals itself, -0 is not 0 */
+    case ANY_DOUBLE: /* compares bits: NaN equals itself, -0 is not 0 */
     case ANY_BOOL:
     case ANY_INT: return a->i == b->i;
     case ANY_ARRAY:
@@ -135,7 +136,7 @@ static uint32_t location_of(const tables *t, uint32_t i)
     return canon_of(t->c->locations, i, t->d->locations.n);
 }
 
-/* The set of attributes of an entry in list[k]; its size. */
+/* Writes the set of attributes of an entry to list[k] and returns its size. */
 static size_t attr_set(tables *t, span s, int k)
 {
     const uint32_t *from = pool_at(&t->d->attr_refs, s.at);

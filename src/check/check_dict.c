@@ -1,4 +1,4 @@
-/* What mappings, locations and functions say. */
+/* Rules on mappings, locations and functions. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -8,7 +8,7 @@
 
 enum { ID_ANY = 1, ID_HTLHASH = 2 };
 
-/* Which build ids the mapping has; an empty one counts as none. */
+/* Returns the kinds of build ids that the mapping has; empty ones do not count. */
 static unsigned build_ids(const dict *d, span attrs)
 {
     static const str prefix = {"process.executable.build_id.", 28};
@@ -36,21 +36,21 @@ static void mapping_rules(checker *c, const dict *d, size_t i)
     char q[80];
     const mapping *m = &d->mappings.v[i];
     if (m->memory_start >= m->memory_limit && (m->memory_start || m->memory_limit) &&
-        hit(c, RULE_P79))
-        keep(c, RULE_P79, at(c, "dictionary.mapping_table[%zu].memory_limit", i),
-             saw(c, "[%#" PRIx64 ", %#" PRIx64 ")", m->memory_start, m->memory_limit),
-             "a limit above the start, or both 0");
+        violated(c, RULE_P79))
+        report(c, RULE_P79, at(c, "dictionary.mapping_table[%zu].memory_limit", i),
+               found_text(c, "[%#" PRIx64 ", %#" PRIx64 ")", m->memory_start, m->memory_limit),
+               "a limit above the start, or both 0");
     unsigned ids = build_ids(d, m->attrs);
     str name = dict_str(d, m->filename);
     if (!(ids & ID_ANY)) {
-        if (hit(c, RULE_P76))
-            keep(c, RULE_P76, at(c, "dictionary.mapping_table[%zu]", i),
-                 saw(c, "no build id on %s", quote(name, q, sizeof q)),
-                 "process.executable.build_id.gnu, .go or .htlhash");
-    } else if (!(ids & ID_HTLHASH) && hit(c, RULE_P77)) {
-        keep(c, RULE_P77, at(c, "dictionary.mapping_table[%zu]", i),
-             saw(c, "no htlhash on %s", quote(name, q, sizeof q)),
-             "process.executable.build_id.htlhash");
+        if (violated(c, RULE_P76))
+            report(c, RULE_P76, at(c, "dictionary.mapping_table[%zu]", i),
+                   found_text(c, "no build id on %s", quote(name, q, sizeof q)),
+                   "process.executable.build_id.gnu, .go or .htlhash");
+    } else if (!(ids & ID_HTLHASH) && violated(c, RULE_P77)) {
+        report(c, RULE_P77, at(c, "dictionary.mapping_table[%zu]", i),
+               found_text(c, "no htlhash on %s", quote(name, q, sizeof q)),
+               "process.executable.build_id.htlhash");
     }
 }
 
@@ -63,16 +63,16 @@ static void address_rule(checker *c, const dict *d, size_t i)
     const mapping *m = &d->mappings.v[l->mapping];
     if (!m->memory_start && !m->memory_limit) return;
     if (l->address >= m->memory_start && l->address <= m->memory_limit) return;
-    if (hit(c, RULE_P71))
-        keep(c, RULE_P71, at(c, "dictionary.location_table[%zu].address", i),
-             saw(c, "%#" PRIx64, l->address),
-             want(c, "an address in [%#" PRIx64 ", %#" PRIx64 "] of mapping %u", m->memory_start,
-                  m->memory_limit, l->mapping));
+    if (violated(c, RULE_P71))
+        report(c, RULE_P71, at(c, "dictionary.location_table[%zu].address", i),
+               found_text(c, "%#" PRIx64, l->address),
+               expected_text(c, "an address in [%#" PRIx64 ", %#" PRIx64 "] of mapping %u",
+                             m->memory_start, m->memory_limit, l->mapping));
 }
 
 static void negative(checker *c, const char *path, int64_t v)
 {
-    keep(c, RULE_P74, path, saw(c, "%" PRId64, v), "1 or more, or 0 for unknown");
+    report(c, RULE_P74, path, found_text(c, "%" PRId64, v), "1 or more, or 0 for unknown");
 }
 
 static void line_rules(checker *c, const dict *d, size_t i)
@@ -81,9 +81,9 @@ static void line_rules(checker *c, const dict *d, size_t i)
     for (uint32_t k = 0; k < s.n; k++) {
         const line *x = &d->lines.v[s.at + k];
         if ((x->line | x->column) >= 0) continue;
-        if (x->line < 0 && hit(c, RULE_P74))
+        if (x->line < 0 && violated(c, RULE_P74))
             negative(c, at(c, "dictionary.location_table[%zu].lines[%u].line", i, k), x->line);
-        if (x->column < 0 && hit(c, RULE_P74))
+        if (x->column < 0 && violated(c, RULE_P74))
             negative(c, at(c, "dictionary.location_table[%zu].lines[%u].column", i, k), x->column);
     }
 }
@@ -92,17 +92,18 @@ static void line_rules(checker *c, const dict *d, size_t i)
 
 static bool named(const dict *d, uint32_t i)
 {
-    return i >= d->strings.n ? i != 0 : d->strings.v[i].n != 0; /* outside: P-06 says so */
+    return i >= d->strings.n ? i != 0
+                             : d->strings.v[i].n != 0; /* outside the table: P-06 reports it */
 }
 
 static void function_rules(checker *c, const dict *d, size_t i)
 {
     const function *f = &d->functions.v[i];
     if (i && !named(d, f->name) && !named(d, f->system_name) && !named(d, f->filename) &&
-        hit(c, RULE_P75))
-        keep(c, RULE_P75, at(c, "dictionary.function_table[%zu]", i),
-             "no name, system_name, filename", "at least one of them");
-    if (f->start_line < 0 && hit(c, RULE_P74))
+        violated(c, RULE_P75))
+        report(c, RULE_P75, at(c, "dictionary.function_table[%zu]", i),
+               "no name, system_name, filename", "at least one of them");
+    if (f->start_line < 0 && violated(c, RULE_P74))
         negative(c, at(c, "dictionary.function_table[%zu].start_line", i), f->start_line);
 }
 

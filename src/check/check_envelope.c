@@ -1,4 +1,4 @@
-/* Resources, scopes, and key-value pairs wherever they nest. */
+/* Rules on resources, scopes, and key-value pairs at any depth. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -13,21 +13,22 @@ static str key_of(const dict *d, const keyvalue *k)
 static void string_ref(checker *c, const step *up, const char *field, uint64_t i)
 {
     size_t n = c->m->dict.strings.n;
-    if (i == 0 || i < n || !hit(c, RULE_P06)) return;
+    if (i == 0 || i < n || !violated(c, RULE_P06)) return;
     bad_index(c, at_step(c, &(step){up, field, NO_INDEX}), (uint32_t)i, n);
 }
 
 static void key_again(checker *c, const step *pair, str key, size_t first)
 {
     char q[80];
-    if (!hit(c, RULE_P23)) return;
-    const char *found = saw(c, "key %s again, first at [%zu]", quote(key, q, sizeof q), first);
-    keep(c, RULE_P23, at_step(c, pair), found, "a key that the list does not have yet");
+    if (!violated(c, RULE_P23)) return;
+    const char *found =
+        found_text(c, "key %s again, first at [%zu]", quote(key, q, sizeof q), first);
+    report(c, RULE_P23, at_step(c, pair), found, "a unique key");
 }
 
 enum { FEW_PAIRS = 12 };
 
-/* P-23.  Few pairs compare with each other, many go through an index. */
+/* Checks P-23. Few pairs are compared with each other; many use a hash index. */
 static void unique_keys(checker *c, const step *up, const char *field, const keyvalue *v, size_t n)
 {
     const dict *d = &c->m->dict;
@@ -58,7 +59,7 @@ static void unique_keys(checker *c, const step *up, const char *field, const key
 
 static void value_rules(checker *c, const step *at_value, const any *v);
 
-/* `attributes`: P-28 is about those; the keys of a map may be empty. */
+/* With `attributes`, P-28 applies; the keys of a map may be empty. */
 static void pairs_rules(checker *c, const step *up, const char *field, const keyvalue *v, size_t n,
                         bool attributes)
 {
@@ -67,8 +68,8 @@ static void pairs_rules(checker *c, const step *up, const char *field, const key
         step pair = {up, field, i};
         string_ref(c, &pair, "key_strindex", v[i].key_ref);
         bool outside = !v[i].key.n && v[i].key_ref && v[i].key_ref >= c->m->dict.strings.n;
-        if (attributes && !outside && !key_of(&c->m->dict, &v[i]).n && hit(c, RULE_P28))
-            keep(c, RULE_P28, at_step(c, &pair), "an empty key", "a key");
+        if (attributes && !outside && !key_of(&c->m->dict, &v[i]).n && violated(c, RULE_P28))
+            report(c, RULE_P28, at_step(c, &pair), "an empty key", "a key");
         value_rules(c, &(step){&pair, "value", NO_INDEX}, &v[i].value);
     }
 }
@@ -104,7 +105,8 @@ static void table_values(checker *c)
 
 /* ---- P-45 ---- */
 
-/* "1.37.0" after the last slash: digits and dots, maybe "-something". */
+/* Returns whether the last part of the URL is a version such as "1.37.0": digits and dots,
+ * optionally with "-something". */
 static bool ends_with_version(str url)
 {
     size_t from = url.n;
@@ -127,9 +129,9 @@ static bool ends_with_version(str url)
 static void schema_rule(checker *c, const step *up, str url)
 {
     char q[120];
-    if (url.n == 0 || ends_with_version(url) || !hit(c, RULE_P45)) return;
-    keep(c, RULE_P45, at_step(c, &(step){up, "schema_url", NO_INDEX}), quote(url, q, sizeof q),
-         "a URL that ends with a version");
+    if (url.n == 0 || ends_with_version(url) || !violated(c, RULE_P45)) return;
+    report(c, RULE_P45, at_step(c, &(step){up, "schema_url", NO_INDEX}), quote(url, q, sizeof q),
+           "a URL that ends with a version");
 }
 
 /* ---- P-31 ---- */
@@ -141,7 +143,7 @@ static bool has_key(const dict *d, const keyvalues *kv, str key)
     return false;
 }
 
-/* A hostile resource names thousands of keys in thousands of entities: look them up. */
+/* A hash index, because a hostile resource may name thousands of keys in thousands of entities. */
 typedef struct key_set {
     const keyvalues *kv;
     hash_index x;
@@ -180,9 +182,9 @@ static void named_keys(checker *c, const step *entity, key_set *set, const char 
 {
     char q[80];
     for (size_t i = 0; i < n; i++)
-        if (!set_has(c, set, keys[i]) && hit(c, RULE_P31))
-            keep(c, RULE_P31, at_step(c, &(step){entity, field, i}), quote(keys[i], q, sizeof q),
-                 "a key of the resource's attributes");
+        if (!set_has(c, set, keys[i]) && violated(c, RULE_P31))
+            report(c, RULE_P31, at_step(c, &(step){entity, field, i}), quote(keys[i], q, sizeof q),
+                   "a key of the resource's attributes");
 }
 
 static void entity_rules(checker *c, const step *at_resource, const resource *r)
@@ -193,11 +195,12 @@ static void entity_rules(checker *c, const step *at_resource, const resource *r)
         step entity = {at_resource, "entity_refs", i};
         schema_rule(c, &entity, e->schema_url);
         if (!c->on[RULE_P31]) continue;
-        if (!e->type.n && hit(c, RULE_P31))
-            keep(c, RULE_P31, at_step(c, &(step){&entity, "type", NO_INDEX}), "no type", "a type");
-        if (!e->n_id_keys && hit(c, RULE_P31))
-            keep(c, RULE_P31, at_step(c, &(step){&entity, "id_keys", NO_INDEX}), "no id keys",
-                 "at least one id key");
+        if (!e->type.n && violated(c, RULE_P31))
+            report(c, RULE_P31, at_step(c, &(step){&entity, "type", NO_INDEX}), "no type",
+                   "a type");
+        if (!e->n_id_keys && violated(c, RULE_P31))
+            report(c, RULE_P31, at_step(c, &(step){&entity, "id_keys", NO_INDEX}), "no id keys",
+                   "at least one id key");
         named_keys(c, &entity, &set, "id_keys", e->id_keys, e->n_id_keys);
         named_keys(c, &entity, &set, "description_keys", e->description_keys,
                    e->n_description_keys);
@@ -215,42 +218,43 @@ static uint64_t scope_samples(const model *m, const scope *s)
 
 static void empty_list(checker *c, const char *path, const char *found)
 {
-    keep(c, RULE_P40, path, found, "at least one");
+    report(c, RULE_P40, path, found, "at least one");
 }
 
 static void no_samples(checker *c, const char *path, const char *found)
 {
-    keep(c, RULE_P41, path, found, "an envelope only where there are samples");
+    report(c, RULE_P41, path, found, "at least one sample");
 }
 
-/* P-40 and P-41.  What has no profiles is P-40's; of nested envelopes the outermost is named. */
+/* Checks P-40 (messages without profiles) and P-41 (messages without samples), which is reported
+ * for the outermost such message. */
 static void emptiness(checker *c, const model *m)
 {
     uint64_t all = 0;
     for (size_t i = 0; i < m->profiles.n; i++) all += m->profiles.v[i].n_samples;
-    if (!m->resources.n && hit(c, RULE_P40))
+    if (!m->resources.n && violated(c, RULE_P40))
         empty_list(c, "resource_profiles", "no resource profiles");
-    if (!all && m->profiles.n && hit(c, RULE_P41))
+    if (!all && m->profiles.n && violated(c, RULE_P41))
         no_samples(c, "",
-                   saw(c, "%zu profile%s and no sample in the whole message", m->profiles.n,
-                       m->profiles.n == 1 ? "" : "s"));
+                   found_text(c, "%zu profile%s and no sample in the whole message", m->profiles.n,
+                              m->profiles.n == 1 ? "" : "s"));
     for (size_t r = 0; r < m->resources.n; r++) {
         const resource *x = &m->resources.v[r];
         uint64_t n = 0, n_profiles = 0;
-        if (!x->n_scopes && hit(c, RULE_P40))
+        if (!x->n_scopes && violated(c, RULE_P40))
             empty_list(c, at(c, "resource_profiles[%zu].scope_profiles", r), "no scope profiles");
         for (uint32_t s = 0; s < x->n_scopes; s++) {
             n += scope_samples(m, &m->scopes.v[x->first_scope + s]);
             n_profiles += m->scopes.v[x->first_scope + s].n_profiles;
         }
-        if (all && !n && n_profiles && hit(c, RULE_P41))
+        if (all && !n && n_profiles && violated(c, RULE_P41))
             no_samples(c, at(c, "resource_profiles[%zu]", r), "no samples");
         for (uint32_t s = 0; s < x->n_scopes; s++) {
             size_t si = x->first_scope + s;
             const scope *y = &m->scopes.v[si];
-            if (!y->n_profiles && hit(c, RULE_P40))
+            if (!y->n_profiles && violated(c, RULE_P40))
                 empty_list(c, at_scope(c, si, ".profiles"), "no profiles");
-            if (n && y->n_profiles && !scope_samples(m, y) && hit(c, RULE_P41))
+            if (n && y->n_profiles && !scope_samples(m, y) && violated(c, RULE_P41))
                 no_samples(c, at_scope(c, si, "%s", ""), "no samples");
         }
     }
@@ -261,9 +265,9 @@ static void misplaced_keys(checker *c, const step *at_resource, const resource *
     char q[80];
     for (size_t i = 0; i < r->attrs.n; i++) {
         str key = key_of(&c->m->dict, &r->attrs.v[i]);
-        if (str_starts(key, STR("pprof.scope.")) && hit(c, RULE_P56))
-            keep(c, RULE_P56, at_step(c, &(step){at_resource, "attributes", i}),
-                 quote(key, q, sizeof q), "an attribute of the scope");
+        if (str_starts(key, STR("pprof.scope.")) && violated(c, RULE_P56))
+            report(c, RULE_P56, at_step(c, &(step){at_resource, "attributes", i}),
+                   quote(key, q, sizeof q), "an attribute of the scope");
     }
 }
 

@@ -1,3 +1,4 @@
+/* Repairs a model: copies it, runs the two steps of fix.h on the copy, and reports the repairs. */
 #include "check/fix.h"
 
 #include "base/ban.h"
@@ -8,7 +9,7 @@ const char *const fix_table_names[FIX_TABLES] = {
     "mapping_table", "location_table",  "function_table", "link_table",
     "string_table",  "attribute_table", "stack_table"};
 
-/* ---- what was done ---- */
+/* ---- the report ---- */
 
 void fix_at(fixer *x, fix_kind k, const char *fmt, ...)
 {
@@ -52,7 +53,7 @@ void fix_at_list(fixer *x, fix_kind k, owner w, size_t position)
     }
 }
 
-static void report(const fixer *x, fix_report *r)
+static void fill_report(const fixer *x, fix_report *r)
 {
     static const struct {
         const char *rule, *text;
@@ -72,7 +73,7 @@ static void report(const fixer *x, fix_report *r)
 
 /* ---- the copy ---- */
 
-/* Where a value is, for the first message about it only. */
+/* The path of a value; used only for the first repair of a kind. */
 typedef struct value_place {
     const char *list; /* "dictionary.attribute_table" and so on */
     size_t i;
@@ -80,7 +81,7 @@ typedef struct value_place {
 
 static void bad_ref(fixer *x, const value_place *w)
 {
-    if (fix_did(x, FIX_INDEX_RANGE)) fix_at(x, FIX_INDEX_RANGE, "%s[%zu].value", w->list, w->i);
+    if (fix_count(x, FIX_INDEX_RANGE)) fix_at(x, FIX_INDEX_RANGE, "%s[%zu].value", w->list, w->i);
 }
 
 static bool copy_pairs(fixer *x, const keyvalue *from, size_t n, keyvalue **to, value_place *w);
@@ -114,7 +115,7 @@ static bool copy_pairs(fixer *x, const keyvalue *from, size_t n, keyvalue **to, 
     for (size_t i = 0; i < n; i++) {
         v[i].key = from[i].key;
         if (from[i].key_ref && from[i].key.n) {
-            if (fix_did(x, FIX_KEY_TWICE)) fix_at(x, FIX_KEY_TWICE, "%s[%zu]", w->list, w->i);
+            if (fix_count(x, FIX_KEY_TWICE)) fix_at(x, FIX_KEY_TWICE, "%s[%zu]", w->list, w->i);
         } else if (from[i].key_ref) {
             v[i].key = dict_str(d, from[i].key_ref);
             if (from[i].key_ref >= d->strings.n) bad_ref(x, w);
@@ -125,7 +126,7 @@ static bool copy_pairs(fixer *x, const keyvalue *from, size_t n, keyvalue **to, 
     return true;
 }
 
-/* Attributes of a resource or scope: the first step of the path is the pair. */
+/* Copies the attributes of a resource or scope; paths begin with the pair. */
 static bool copy_attrs(fixer *x, keyvalues *kv, const char *list)
 {
     const keyvalue *from = kv->v;
@@ -163,14 +164,14 @@ static bool copy_envelope(fixer *x)
     return true;
 }
 
-/* n entries of which `room` more may follow; NULL at the budget. */
+/* Copies n entries with room for `room` more. Returns NULL without memory. */
 static void *copy_array(arena *a, const void *p, size_t n, size_t room, size_t size)
 {
     void *to = arena_array(a, n + room, size);
     return to && n ? memcpy(to, p, n * size) : to;
 }
 
-enum { ENTRY_ROOM = 2 }; /* entry 0; for stacks one offset more */
+enum { ENTRY_ROOM = 2 }; /* for entry 0; stacks need one more offset */
 
 #define COPY_TABLE(x, vec)                                                                         \
     ((x)->m->vec.cap = (x)->in->vec.n + ENTRY_ROOM,                                                \
@@ -178,8 +179,8 @@ enum { ENTRY_ROOM = 2 }; /* entry 0; for stacks one offset more */
          copy_array((x)->a, (x)->in->vec.v, (x)->in->vec.n, ENTRY_ROOM, sizeof *(x)->in->vec.v),   \
      (x)->m->vec.v != NULL)
 
-/* Lists of their own for every entry: a reader may let equal lists share a place in the pool, and what
- * follows writes in place. */
+/* Gives every entry a separate list, because readers may let equal lists share memory, and the next
+ * steps write in place. */
 static bool own_refs(fixer *x, u32s *to, span *s)
 {
     uint32_t at_end = (uint32_t)to->n;
@@ -284,11 +285,11 @@ bool check_fix(const model *in, arena *a, model *out, fix_report *r, err *e)
     if (x) *x = (fixer){.in = in, .m = out, .a = a};
     if (!x || !copy_model(x) || !fix_refs(x) || !fix_tidy(x)) {
         *out = (model){0};
-        return err_set(e, ERR_LIMIT, "memory ran out while repairing");
+        return err_memory(e);
     }
     out->checked = true;
     out->seed = a->seed;
     out->n_unknown = 0;
-    report(x, r);
+    fill_report(x, r);
     return true;
 }

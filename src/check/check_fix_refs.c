@@ -1,10 +1,10 @@
-/* Entry 0 of every table, and every reference inside its table.
+/* Gives every table its entry 0, and moves every reference into its table.
  *
- * Where a producer put a real entry at index 0, an index of 0 is ambiguous: "not set", or that entry?
- *   meant:    stack_index, location_indices, function_index, attribute_indices: nobody writes a
- *             reference to nothing there; key_strindex of an attribute; the type of a sample_type
- *             that has a unit; the name of a function that has no other name.
- *   by range: mapping_index means mapping 0 when the address lies in [memory_start, memory_limit).
+ * If a producer put a real entry at index 0, an index of 0 may mean "not set" or that entry:
+ *   entry 0:  stack_index, location_indices, function_index, attribute_indices: producers do
+ *             not write references to nothing there; key_strindex of an attribute; the type of a
+ *             sample_type that has a unit; the name of a function that has no other name.
+ *   by range: mapping_index means mapping 0 when the address is in [memory_start, memory_limit).
  *   not set:  link_index and all other strings, which usually are not set.
  * An index outside its table becomes 0; in a list of attributes it is dropped. */
 #include "check/fix.h"
@@ -15,7 +15,7 @@ static void inserted(fixer *x, fix_table t, bool empty, bool zero)
 {
     x->shift[t] = !empty && !zero;
     fix_kind k = empty ? FIX_DICTIONARY : t == FIX_STRINGS ? FIX_ZERO_STRING : FIX_ZERO_ENTRY;
-    if ((empty || !zero) && fix_did(x, k)) fix_at(x, k, "dictionary.%s", fix_table_names[t]);
+    if ((empty || !zero) && fix_count(x, k)) fix_at(x, k, "dictionary.%s", fix_table_names[t]);
 }
 
 static bool zero_mapping(const mapping *m)
@@ -39,7 +39,7 @@ static bool zero_link(const link_ids *l)
     return id_is_zero(l->trace_id, 16) && id_is_zero(l->span_id, 8);
 }
 
-/* Room for it was reserved with the copy. */
+/* Inserts entry 0, for which the copy reserved room. */
 #define ENTRY_0(x, t, vec, is_zero)                                                                \
     do {                                                                                           \
         dict *d_ = &(x)->m->dict;                                                                  \
@@ -62,7 +62,7 @@ static void entries_0(fixer *x)
     ENTRY_0(x, FIX_ATTRIBUTES, attributes, zero_attribute(&d->attributes.v[0]));
     d->strings.v[0] = (str){"", 0};
 
-    /* Stacks are offsets: an empty stack in front is one offset more. */
+    /* Stacks are offsets: an empty first stack adds one offset. */
     x->n[FIX_STACKS] = (uint32_t)dict_n_stacks(&x->in->dict);
     bool none = x->n[FIX_STACKS] == 0, zero = !none && d->stacks.v[1] == d->stacks.v[0];
     inserted(x, FIX_STACKS, none, zero);
@@ -78,7 +78,7 @@ static void entries_0(fixer *x)
 
 typedef enum meaning { MEANT, NOT_SET } meaning;
 
-/* The new index; *fixed says which repair it took, FIX_KIND_COUNT for none. */
+/* Returns the new index and sets *fixed to the kind of repair, or FIX_KIND_COUNT for none. */
 static uint32_t moved(const fixer *x, fix_table t, uint32_t i, meaning zero, fix_kind *fixed)
 {
     *fixed = FIX_KIND_COUNT;
@@ -95,16 +95,16 @@ static uint32_t moved(const fixer *x, fix_table t, uint32_t i, meaning zero, fix
     do {                                                                                           \
         fix_kind k_;                                                                               \
         (index) = moved((x), (t), (index), (zero), &k_);                                           \
-        if (k_ != FIX_KIND_COUNT && fix_did((x), k_)) fix_at((x), k_, __VA_ARGS__);                \
+        if (k_ != FIX_KIND_COUNT && fix_count((x), k_)) fix_at((x), k_, __VA_ARGS__);              \
     } while (0)
 #define MOVE_OF_PROFILE(x, t, index, zero, ...)                                                    \
     do {                                                                                           \
         fix_kind k_;                                                                               \
         (index) = moved((x), (t), (index), (zero), &k_);                                           \
-        if (k_ != FIX_KIND_COUNT && fix_did((x), k_)) fix_at_profile((x), k_, __VA_ARGS__);        \
+        if (k_ != FIX_KIND_COUNT && fix_count((x), k_)) fix_at_profile((x), k_, __VA_ARGS__);      \
     } while (0)
 
-/* Entry 0 refers to nothing: what it now is had no reference to move. */
+/* Moves the references of all mappings except entry 0, which has none. */
 static void move_mappings(fixer *x)
 {
     for (size_t i = 0; i < x->n[FIX_MAPPINGS]; i++) {
@@ -184,7 +184,7 @@ static void move_profiles(fixer *x)
                         i, ".period_type.type_strindex");
         MOVE_OF_PROFILE(x, FIX_STRINGS, p->period_type.unit, NOT_SET, i,
                         ".period_type.unit_strindex");
-        /* The columns were copied: ours to write. */
+        /* The columns are copies, so they may be written. */
         uint32_t *stack = (uint32_t *)(uintptr_t)p->stack, *link = (uint32_t *)(uintptr_t)p->link;
         for (size_t k = 0; k < p->n_samples; k++)
             MOVE_OF_PROFILE(x, FIX_STACKS, stack[k], MEANT, i, ".samples[%zu].stack_index", k);
@@ -200,10 +200,10 @@ static size_t move_list(fixer *x, uint32_t *v, size_t n, owner w)
         fix_kind k;
         uint32_t to = moved(x, FIX_ATTRIBUTES, v[i], MEANT, &k);
         if (v[i] >= x->n[FIX_ATTRIBUTES]) {
-            if (fix_did(x, FIX_INDEX_DROPPED)) fix_at_list(x, FIX_INDEX_DROPPED, w, i);
+            if (fix_count(x, FIX_INDEX_DROPPED)) fix_at_list(x, FIX_INDEX_DROPPED, w, i);
             continue;
         }
-        if (k != FIX_KIND_COUNT && fix_did(x, k)) fix_at_list(x, k, w, i);
+        if (k != FIX_KIND_COUNT && fix_count(x, k)) fix_at_list(x, k, w, i);
         v[left++] = to;
     }
     return left;

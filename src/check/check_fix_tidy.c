@@ -1,16 +1,16 @@
-/* A checked model without duplicates and orphans.  Entries keep their order; of equal entries the
- * first stays. */
+/* Removes duplicates and orphans from a checked model.  Entries keep their order; the first of equal
+ * entries stays. */
 #include "check/fix.h"
 
 #include "base/ban.h"
 
-/* A string that only string references used: those are text now, so it goes without a word. */
+/* Returns whether string references used this string. They are text now: no repair. */
 static bool inlined(const fixer *x, fix_table t, size_t i)
 {
     return t == FIX_STRINGS && i >= x->shift[t] && x->used_strings[i - x->shift[t]];
 }
 
-/* Which entries stay, in what place; counts those that go. */
+/* Computes the new index of each entry that stays and counts the others. */
 static bool renumber(fixer *x, fix_table t, size_t n, const uint32_t *same, const uint8_t *reached,
                      uint32_t **out)
 {
@@ -20,13 +20,13 @@ static bool renumber(fixer *x, fix_table t, size_t n, const uint32_t *same, cons
         uint32_t first = same ? same[i] : (uint32_t)i;
         if (first != i) {
             map[i] = map[first];
-            if (fix_did(x, FIX_DUPLICATE))
+            if (fix_count(x, FIX_DUPLICATE))
                 fix_at(x, FIX_DUPLICATE, "dictionary.%s[%zu]", fix_table_names[t], i - x->shift[t]);
         } else if (reached[i]) {
             map[i] = next++;
         } else {
             map[i] = UINT32_MAX;
-            if (!inlined(x, t, i) && fix_did(x, FIX_ORPHAN))
+            if (!inlined(x, t, i) && fix_count(x, FIX_ORPHAN))
                 fix_at(x, FIX_ORPHAN, "dictionary.%s[%zu]", fix_table_names[t], i - x->shift[t]);
         }
     }
@@ -50,7 +50,7 @@ static bool renumber_all(fixer *x, const canon *c, const reach *r)
            renumber(x, FIX_STACKS, dict_n_stacks(d), c->stacks, r->stacks, &m[FIX_STACKS]);
 }
 
-/* Entries that are the first of their value and reached move down to their new place. */
+/* Moves the entries that stay to their new index. */
 #define COMPACT(table, keep_i, entry, ...)                                                         \
     do {                                                                                           \
         size_t next_ = 0;                                                                          \
@@ -121,18 +121,18 @@ static void remap_profiles(fixer *x)
     }
 }
 
-/* ---- lists: the same attribute once ---- */
+/* ---- lists: each attribute once ---- */
 
 static size_t tidy_list(fixer *x, uint32_t *v, size_t n, owner w)
 {
-    if (w.kind == OWNER_MAPPING && !x->reach->mappings[w.i]) return n; /* goes away as a whole */
+    if (w.kind == OWNER_MAPPING && !x->reach->mappings[w.i]) return n; /* the mapping is removed */
     if (w.kind == OWNER_LOCATION && !x->reach->locations[w.i]) return n;
     size_t left = 0;
     x->tick++;
     for (size_t i = 0; i < n; i++) {
         uint32_t first = x->canon->attributes ? x->canon->attributes[v[i]] : v[i];
         if (x->stamp[first] == x->tick) {
-            if (fix_did(x, FIX_ATTRIBUTE_TWICE)) fix_at_list(x, FIX_ATTRIBUTE_TWICE, w, i);
+            if (fix_count(x, FIX_ATTRIBUTE_TWICE)) fix_at_list(x, FIX_ATTRIBUTE_TWICE, w, i);
             continue;
         }
         x->stamp[first] = x->tick;
@@ -141,7 +141,7 @@ static size_t tidy_list(fixer *x, uint32_t *v, size_t n, owner w)
     return left;
 }
 
-/* ---- pools without what is no longer used ---- */
+/* ---- pools without unused elements ---- */
 
 static void repack_span(const u32s *from, u32s *to, span *s)
 {

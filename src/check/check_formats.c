@@ -1,4 +1,4 @@
-/* Formats that are not OTLP and yet have rules: which schema their bytes are judged by. */
+/* Formats other than OTLP that have rules, and the schemas by which their bytes are checked. */
 #include "check/internal.h"
 
 #include "format/dialects.h"
@@ -11,7 +11,8 @@ typedef struct judged {
     const message_desc *root;
 } judged;
 
-/* The dialect that fits, or else the one that comes nearest: its rules say what is wrong. */
+/* Returns the schema of the dialect that fits, otherwise of the nearest, whose rules report
+ * faults. */
 static const message_desc *schema_among(str bytes, unsigned among)
 {
     dialect d = dialect_detect_among(bytes, among);

@@ -1,3 +1,4 @@
+/* Reads protobuf like Go's decoder (profcheck.h), including its treatment of groups and wire types. */
 #include "check/profcheck.h"
 
 #include "base/utf8.h"
@@ -28,7 +29,7 @@ static bool take(go_cur *c, uint64_t n)
     return true;
 }
 
-/* The value of a field after its tag, groups excepted. */
+/* Reads the value of a field after its tag; not for groups. */
 static bool value(go_cur *c, go_field *f)
 {
     f->data = c->p;
@@ -50,10 +51,10 @@ static bool value(go_cur *c, go_field *f)
     }
 }
 
-/* The inside and the end tag of an unknown group; nested groups up to Go's recursion limit. */
+/* Skips an unknown group with its end tag, including nested groups up to Go's recursion limit. */
 static bool skip_group(go_cur *c, uint32_t number)
 {
-    uint32_t open[GO_DEPTH + 1]; /* numbers of the groups that are open: 40 kB, no recursion */
+    uint32_t open[GO_DEPTH + 1]; /* numbers of the open groups: 40 kB instead of recursion */
     size_t depth = 1;
     open[0] = number;
     while (depth) {
@@ -85,7 +86,7 @@ bool go_next(go_cur *c, go_field *f, bool *bad)
     return true;
 }
 
-/* ---- is it a ProfilesData at all?  By the schema, without recursion. ---- */
+/* ---- validation as a ProfilesData, by the schema, without recursion ---- */
 
 typedef struct level {
     const message_desc *m;
@@ -100,7 +101,7 @@ static bool varints_ok(const go_field *f)
     return true;
 }
 
-/* One field against its description: NULL, or why Go refuses it.  *down: a message to go into. */
+/* Returns NULL, or why Go rejects the field. Sets *down for a message to validate next. */
 static const char *judge(const field_desc *fd, const go_field *f, bool *down)
 {
     *down = false;
@@ -109,7 +110,7 @@ static const char *judge(const field_desc *fd, const go_field *f, bool *down)
         bool ok = field_wire_type(fd) == 1 ? f->value % 8 == 0 : varints_ok(f);
         return ok ? NULL : "proto: cannot parse invalid wire-format data";
     }
-    if (f->wire != field_wire_type(fd)) return NULL; /* unknown to Go */
+    if (f->wire != field_wire_type(fd)) return NULL; /* an unknown field for Go */
     if (fd->type == FT_STRING && !utf8_ok((const char *)f->data, f->value))
         return "string field contains invalid UTF-8";
     *down = fd->type == FT_MESSAGE;
@@ -167,7 +168,7 @@ typedef struct entry {
     arena *a;
     go_dict *d;
     const go_field *f;
-    bool unlike; /* the zero message: a field is set or unknown */
+    bool unlike; /* not the zero message: a field is set or unknown */
 } entry;
 
 static int32_t i32(const go_field *g) { return (int32_t)(uint32_t)g->value; }
@@ -274,7 +275,7 @@ static bool take_string(entry *e)
     return to && (*to = (str){(const char *)e->f->data, (size_t)e->f->value}, true);
 }
 
-/* A member of AnyValue's oneof is set once a field of the right wire type came. */
+/* Returns whether the field sets a member of AnyValue's oneof: it has the right wire type. */
 static bool any_set(const go_field *f)
 {
     static const uint8_t wire_of[9] = {9, 2, 0, 0, 1, 2, 2, 2, 0};

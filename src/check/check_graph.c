@@ -1,4 +1,4 @@
-/* Entries that are there twice (P-07) or for nobody (P-10). */
+/* Rules on duplicate entries (P-07) and unreferenced ones (P-10). */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -10,7 +10,7 @@ typedef struct table_view {
     const uint8_t *reached;
 } table_view;
 
-/* In the order of the dictionary's fields. */
+/* Lists the tables in the order of the dictionary's fields. */
 static void views(const dict *d, const canon *c, const reach *r, table_view out[7])
 {
     const canon no_canon = {0};
@@ -36,9 +36,10 @@ void check_dupes(checker *c)
     views(&c->m->dict, c->canon, NULL, v);
     for (size_t t = 0; t < ARRAY_LEN(v); t++)
         for (size_t i = 1; v[t].canon && i < v[t].n; i++)
-            if (v[t].canon[i] != i && hit(c, RULE_P07))
-                keep(c, RULE_P07, at(c, "dictionary.%s[%zu]", v[t].name, i),
-                     saw(c, "the same as entry %u", v[t].canon[i]), "an entry of its own value");
+            if (v[t].canon[i] != i && violated(c, RULE_P07))
+                report(c, RULE_P07, at(c, "dictionary.%s[%zu]", v[t].name, i),
+                       found_text(c, "the same as entry %u", v[t].canon[i]),
+                       "a value that no other entry has");
 }
 
 void check_orphans(checker *c)
@@ -56,8 +57,8 @@ void check_orphans(checker *c)
     for (size_t t = 0; t < ARRAY_LEN(v); t++) {
         const uint8_t *seen = v[t].reached;
         for (size_t i = 1; i < v[t].n; i++)
-            if (!seen[i] && hit(c, RULE_P10))
-                keep(c, RULE_P10, at(c, "dictionary.%s[%zu]", v[t].name, i),
-                     "no sample, profile, resource or scope leads to it", "an entry in use");
+            if (!seen[i] && violated(c, RULE_P10))
+                report(c, RULE_P10, at(c, "dictionary.%s[%zu]", v[t].name, i),
+                       "no sample, profile, resource or scope refers to it", "a referenced entry");
     }
 }

@@ -1,3 +1,6 @@
+/* Walks over a message of an older layout or a draft (layout.h): first counts tables, then checks
+ * wire types, UTF-8, ids and indices of every field. The rules by message are in
+ * check_layout_rules.c. */
 #include "check/layout.h"
 
 #include "wire/otlp.h"
@@ -6,7 +9,7 @@
 #include <inttypes.h>
 
 enum { NS_IN_MS = 1000000 };
-#define NANOSECONDS_FROM UINT64_C(1000000000000000) /* below, a time since 1970 is in ms */
+#define NANOSECONDS_FROM UINT64_C(1000000000000000) /* smaller times since 1970 are in ms */
 
 /* ---- fields of a message ---- */
 
@@ -33,16 +36,16 @@ uint64_t field_offset(const layout_walk *w, const node *x, const slot *s)
     return offset(w, s->at ? s->at : x->at);
 }
 
-/* Says one violation of a field of the message. */
-void layout_blame(layout_walk *w, rule_no r, const node *x, const char *field, const char *found,
-                  const char *expected)
+/* Reports one violation of a field of the message. */
+void layout_report(layout_walk *w, rule_no r, const node *x, const char *field, const char *found,
+                   const char *expected)
 {
     const slot *s = field[0] ? node_field(x, field) : &absent;
-    keep_at(w->c, r, field_offset(w, x, s),
-            field[0] ? at_field(w, x, field) : at_step(w->c, x->self), found, expected);
+    report_at(w->c, r, field_offset(w, x, s),
+              field[0] ? at_field(w, x, field) : at_step(w->c, x->self), found, expected);
 }
 
-/* ---- survey: the tables of a message, before anything refers to them ---- */
+/* ---- survey: reads the tables of a message before references are checked ---- */
 
 static uint64_t n_elements(const field_desc *fd, const pb_field *f)
 {
@@ -53,7 +56,7 @@ static uint64_t n_elements(const field_desc *fd, const pb_field *f)
     return n;
 }
 
-/* The first field of that name in a message, as bytes or number. */
+/* Returns the last field of that name in a message; .at is NULL if there is none. */
 pb_field find_field(const message_desc *m, str bytes, const char *name)
 {
     const field_desc *fd = message_field_named(m, str_of(name));
@@ -75,7 +78,7 @@ static void survey_mapping(layout_walk *w, const message_desc *m, str bytes)
     x->limit = find_field(m, bytes, "memory_limit").value;
 }
 
-/* A build id that is the empty text is none. */
+/* Returns whether the attribute has a value; an empty build id does not count. */
 static bool has_value(const message_desc *kv, str bytes)
 {
     pb_field v = find_field(kv, bytes, "value");
@@ -117,9 +120,9 @@ static void survey_entry(layout_walk *w, const field_desc *fd, const pb_field *f
             *s = bytes;
     } else if (fd->fills == TABLE_MAPPING) {
         survey_mapping(w, fd->message, bytes);
-    } else if (fd->fills == TABLE_ATTRIBUTE && is(fd->message, "KeyValue")) {
+    } else if (fd->fills == TABLE_ATTRIBUTE && message_is(fd->message, "KeyValue")) {
         survey_attribute(w, fd->message, bytes);
-    } else if (fd->message && is(fd->message, "EventType")) {
+    } else if (fd->message && message_is(fd->message, "EventType")) {
         survey_event_type(w, fd->message, bytes);
     }
 }
@@ -139,7 +142,7 @@ static bool slices(const message_desc *m, str bytes)
            find_field(m, bytes, "locations_length").at;
 }
 
-/* What of 1.3 has no place in the tables: lists and references. */
+/* Collects lists and references of 1.3, which the tables do not have. */
 static void survey_v3(layout_walk *w, const message_desc *m, str bytes)
 {
     size_t chunks = 0, plain = 0;
@@ -148,7 +151,7 @@ static void survey_v3(layout_walk *w, const message_desc *m, str bytes)
     for (pb_field f; pb_next(&c, &f);) {
         const field_desc *fd = message_field(m, f.number);
         if (!fd || strcmp(fd->name, "location_indices")) {
-            if (fd && f.wire == 2 && fd->message && is(fd->message, "Sample") && !sliced)
+            if (fd && f.wire == 2 && fd->message && message_is(fd->message, "Sample") && !sliced)
                 sliced = slices(fd->message, pb_bytes(&f));
             continue;
         }
@@ -174,7 +177,7 @@ static void survey(layout_walk *w, const message_desc *m, str bytes)
         w->n[fd->fills] += n_elements(fd, &f);
         survey_entry(w, fd, &f);
     }
-    if (w->c->kind == LAYOUT_1_3 && is(m, "Profile")) {
+    if (w->c->kind == LAYOUT_1_3 && message_is(m, "Profile")) {
         w->n[TABLE_LOCATION_INDEX] = 0;
         survey_v3(w, m, bytes);
     }
@@ -183,11 +186,11 @@ static void survey(layout_walk *w, const message_desc *m, str bytes)
 static bool holds_tables(const message_desc *m)
 {
     for (size_t i = 0; i < m->n_fields; i++)
-        if (m->fields[i].fills) return !is(m, "ProfilesDictionary");
+        if (m->fields[i].fills) return !message_is(m, "ProfilesDictionary");
     return false;
 }
 
-/* The window of the profile at hand, before its samples. */
+/* Reads the window of the current profile before its samples. */
 static void survey_window(layout_walk *w, const message_desc *m, str bytes)
 {
     pb_field start = find_field(m, bytes, "start_time_unix_nano");
@@ -203,7 +206,7 @@ static void survey_window(layout_walk *w, const message_desc *m, str bytes)
     }
 }
 
-/* Messages may come in pieces; tables of a dictionary in two are counted together. */
+/* A dictionary may be split; its tables are counted together. */
 static void survey_dictionary(layout_walk *w, const message_desc *root, str bytes)
 {
     const field_desc *fd = message_field_named(root, STR("dictionary"));
@@ -223,7 +226,7 @@ static void survey_dictionary(layout_walk *w, const message_desc *root, str byte
 
 /* ---- indices ---- */
 
-/* The table that a field refers to.  1.3 has none in its schema for references that may be ids. */
+/* Returns the table that a field refers to. 1.3 has none for references that may be ids. */
 static unsigned target_of(const layout_walk *w, const message_desc *m, const field_desc *fd)
 {
     static const struct {
@@ -236,7 +239,7 @@ static unsigned target_of(const layout_walk *w, const message_desc *m, const fie
               {"Location", "mapping_index", V3_MAPPING, TABLE_MAPPING}};
     if (fd->target || w->c->kind != LAYOUT_1_3) return fd->target;
     for (size_t i = 0; i < ARRAY_LEN(v3); i++) {
-        if (fd->name[0] != v3[i].field[0] || !is(m, v3[i].message)) continue;
+        if (fd->name[0] != v3[i].field[0] || !message_is(m, v3[i].message)) continue;
         if (strcmp(fd->name, v3[i].field)) continue;
         bool url = i == 1 && w->doc_url;
         return w->refs[v3[i].which].has_ids || url ? TABLE_NONE : v3[i].table;
@@ -244,7 +247,8 @@ static unsigned target_of(const layout_walk *w, const message_desc *m, const fie
     return TABLE_NONE;
 }
 
-/* 0 that is not written is "not set"; an element of a list and a field with presence refer. */
+/* Returns whether a 0 in this field is a reference: in a list or in a field with presence.
+ * Elsewhere it means "not set". */
 static bool refers(const field_desc *fd) { return fd->flags & (FF_REPEATED | FF_OPTIONAL); }
 
 static void index_rule(layout_walk *w, unsigned table, const field_desc *fd, uint64_t v,
@@ -252,11 +256,12 @@ static void index_rule(layout_walk *w, unsigned table, const field_desc *fd, uin
 {
     uint64_t n = w->n[table];
     int64_t i = fd->type == FT_INT32 ? (int32_t)(uint32_t)v : (int64_t)v;
-    if (v < n || (v == 0 && !refers(fd)) || !hit(w->c, RULE_P06)) return;
-    const char *found = n ? saw(w->c, "index %" PRId64 ", the table has %" PRIu64 " entries", i, n)
-                          : saw(w->c, "index %" PRId64 ", the table is empty", i);
-    keep_at(w->c, RULE_P06, offset(w, p), at_step(w->c, s), found,
-            n ? want(w->c, "an index below %" PRIu64, n) : "an index into a table");
+    if (v < n || (v == 0 && !refers(fd)) || !violated(w->c, RULE_P06)) return;
+    const char *found =
+        n ? found_text(w->c, "index %" PRId64 ", the table has %" PRIu64 " entries", i, n)
+          : found_text(w->c, "index %" PRId64 ", the table is empty", i);
+    report_at(w->c, RULE_P06, offset(w, p), at_step(w->c, s), found,
+              n ? expected_text(w->c, "an index below %" PRIu64, n) : "an index into a table");
 }
 
 /* ---- P-67 ---- */
@@ -270,12 +275,12 @@ static bool in_window(const layout_walk *w, uint64_t t)
 
 static void time_rule(layout_walk *w, uint64_t t, const uint8_t *p, const step *s)
 {
-    if (!w->window || in_window(w, t) || !hit(w->c, RULE_P67)) return;
-    keep_at(w->c, RULE_P67, offset(w, p), at_step(w->c, s), saw(w->c, "%" PRIu64, t),
-            want(w->c, "a time in [%" PRIu64 ", %" PRIu64 "]", w->start, w->end));
+    if (!w->window || in_window(w, t) || !violated(w->c, RULE_P67)) return;
+    report_at(w->c, RULE_P67, offset(w, p), at_step(w->c, s), found_text(w->c, "%" PRIu64, t),
+              expected_text(w->c, "a time in [%" PRIu64 ", %" PRIu64 "]", w->start, w->end));
 }
 
-/* ---- numbers, one by one ---- */
+/* ---- numeric fields ---- */
 
 static void number(layout_walk *w, const message_desc *m, const field_desc *fd, uint64_t v,
                    const uint8_t *p, const step *s)
@@ -308,20 +313,21 @@ static void numbers(layout_walk *w, const message_desc *m, const field_desc *fd,
 static void walk(layout_walk *w, const message_desc *m, const pb_cur *outer, const pb_field *f,
                  const step *self, const node *up, unsigned depth);
 
-/* LogRecord has raw ids and fixed32 flags, which the tables (made for JSON) call text and varint. */
+/* LogRecord has raw ids and fixed32 flags. The schema tables, which are for JSON, describe them as
+ * text and varint. */
 static bool is_log_exception(const message_desc *m, const pb_field *f)
 {
     bool id = (f->number == 9 || f->number == 10) && f->wire == 2;
-    return is(m, "LogRecord") && (id || (f->number == 8 && f->wire == 5));
+    return message_is(m, "LogRecord") && (id || (f->number == 8 && f->wire == 5));
 }
 
 static void first_string(layout_walk *w, const pb_field *f, const step *s)
 {
     char q[64];
     rule_no r = w->c->kind == CHECK_EVENTS ? RULE_E01 : RULE_P03;
-    if (f->value && hit(w->c, r))
-        keep_at(w->c, r, offset(w, f->at), at_step(w->c, s), quote(pb_bytes(f), q, sizeof q),
-                "the empty string");
+    if (f->value && violated(w->c, r))
+        report_at(w->c, r, offset(w, f->at), at_step(w->c, s), quote(pb_bytes(f), q, sizeof q),
+                  "the empty string");
 }
 
 static void field(layout_walk *w, node *x, const field_desc *fd, pb_cur *c, const pb_field *f,
@@ -374,14 +380,14 @@ static void walk(layout_walk *w, const message_desc *m, const pb_cur *outer, con
     pb_cur c = pb_message(outer, f);
     c.e = &e;
     if (holds_tables(m)) survey(w, m, x.bytes);
-    if (is(m, "Profile") || is(m, "ProfileContainer")) survey_window(w, m, x.bytes);
-    if (is(m, "ScopeLogs")) look_scope_logs(w, &x);
-    if (is(m, "AnyValue") && depth++ >= OTLP_MAX_DEPTH)
+    if (message_is(m, "Profile") || message_is(m, "ProfileContainer")) survey_window(w, m, x.bytes);
+    if (message_is(m, "ScopeLogs")) check_scope_logs(w, &x);
+    if (message_is(m, "AnyValue") && depth++ >= OTLP_MAX_DEPTH)
         pb_fail(&c, f->at, "values nest deeper than %d", OTLP_MAX_DEPTH);
     else
         fields(w, &x, &c, depth);
     if (!pb_ok(&c) && !w->rest) wire_broken(w->c, self, &e);
-    layout_look(w, &x);
+    layout_check(w, &x);
 }
 
 void check_layout(checker *c, const message_desc *root, const void *p, size_t n, bool rest)
@@ -395,5 +401,5 @@ void check_layout(checker *c, const message_desc *root, const void *p, size_t n,
     if (holds_tables(root)) survey(&w, root, x.bytes);
     fields(&w, &x, &cur, 0);
     if (!pb_ok(&cur) && !rest) wire_broken(c, NULL, &e);
-    layout_look(&w, &x);
+    layout_check(&w, &x);
 }

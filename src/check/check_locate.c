@@ -1,5 +1,5 @@
-/* From a path back to its byte.  Findings about the model know where by name only; one walk over
- * those messages that hold an example finds the bytes of all of them. */
+/* Finds the byte offsets of paths. Findings about the model have only a path; one walk over the
+ * messages that contain an example finds the offsets of all of them. */
 #include "check/internal.h"
 
 #include "wire/pb.h"
@@ -25,13 +25,13 @@ typedef struct targets {
     size_t n;
 } targets;
 
-/* Elements passed so far: a singular message may come in pieces, and lists go on counting. */
+/* The number of elements so far. A singular message may be split, so lists continue to count. */
 typedef struct progress {
     uint64_t seen[MAX_FIELDS];
     struct progress *sub[MAX_FIELDS];
 } progress;
 
-/* ---- "dictionary.location_table[12].lines[1]" -> steps; false for what is no path ---- */
+/* ---- "dictionary.location_table[12].lines[1]" -> steps ---- */
 
 static bool parse(const message_desc *m, const char *path, arena *a, target *out)
 {
@@ -59,7 +59,7 @@ static bool parse(const message_desc *m, const char *path, arena *a, target *out
 
 /* ---- the walk ---- */
 
-/* What is wanted of one field: the largest index, and 64 bits that know most others are not. */
+/* The indices to find in one field: the largest, and 64 bits that exclude most other indices. */
 typedef struct filter {
     uint64_t bits, last;
 } filter;
@@ -118,7 +118,7 @@ static bool walk(const message_desc *m, pb_cur c, const targets *t, size_t depth
             const place *s = &t->v[i]->at[depth];
             if (s->field != fd || (list && !packed && s->index != index && s->index != NO_INDEX))
                 continue;
-            /* An element of a packed list has a byte of its own: elements() finds it. */
+            /* An element of a packed list has its own byte, which elements() finds. */
             if (!packed || s->index == NO_INDEX) t->v[i]->ex->offset = pb_offset(&c, f.at);
             if (depth + 1 >= t->v[i]->n || !fd->message) continue;
             if (!inner && !(inner = arena_new(a, target *, t->n))) return false;

@@ -1,3 +1,4 @@
+/* Runs the checks of the current layout on a model, and on bytes that are decoded leniently first. */
 #include "check/internal.h"
 
 #include "wire/otlp.h"
@@ -6,7 +7,7 @@
 
 static bool limit(checker *c) { return !(c->failed = true); }
 
-/* attribute -> canonical string of its key, so that lists compare keys by number. */
+/* Computes the canonical string of each attribute's key, so that lists compare keys by number. */
 static bool resolve_keys(checker *c)
 {
     const dict *d = &c->m->dict;
@@ -22,7 +23,7 @@ static bool resolve_keys(checker *c)
     return true;
 }
 
-/* A link with an id of a wrong length has zeros in the model, and equals only itself. */
+/* Makes links with an id of a wrong length differ from all others: the model has zeros there. */
 static bool part_bad_links(checker *c, canon *same)
 {
     size_t n = same->links ? c->m->dict.links.n : 0;
@@ -36,17 +37,17 @@ static bool part_bad_links(checker *c, canon *same)
     return true;
 }
 
-/* A converted profile whose source had no build ids has this and nothing else to answer for. */
+/* Adds a note if P-76 is the only error, as for a profile converted from one without build ids. */
 static void explain_build_ids(checker *c)
 {
     for (size_t i = 0; i < RULE_COUNT; i++)
         if (check_rule_table[i].severity == CHECK_ERROR && c->by[i].count && i != RULE_P76) return;
     if (c->by[RULE_P76].count)
-        checker_note(c, "every error here is P-76, which mappings.md makes a MUST: only the "
-                        "executable itself can supply the id.  --ignore P-76 judges the rest");
+        checker_note(c, "the only error is P-76, which mappings.md requires: only the executable "
+                        "has the build id.  --ignore P-76 checks the other rules");
 }
 
-static bool judge(checker *c, const model *m)
+static bool check_parts(checker *c, const model *m)
 {
     canon same;
     c->m = m;
@@ -71,9 +72,9 @@ bool check_model(const model *m, const check_opts *o, arena *a, check_report *ou
 {
     checker c;
     if (!checker_open(&c, o, LAYOUT_CURRENT, a, e)) return false;
-    judge(&c, m);
+    check_parts(&c, m);
     checker_note(&c,
-                 "not looked at, since only protobuf bytes of the current layout show them: P-04, "
+                 "not checked, because only protobuf bytes of the current layout show them: P-04, "
                  "P-12, P-20, P-24, P-80, unknown fields, lengths of ids");
     return checker_finish(&c, out, e);
 }
@@ -105,7 +106,7 @@ bool check_bytes_of(layout l, const void *p, size_t n, const check_opts *o, aren
     err why = {0};
     otlp_decode_opts lenient = {.layout = l, .lenient = true};
     bool decoded = otlp_decode(p, n, &lenient, &c.tmp, &m, &why);
-    /* WIRE decides whether the bytes parse; it counts even when nobody asked to see it. */
+    /* WIRE shows whether the bytes parse, so it is counted even if it is not selected. */
     bool wire_on = c.on[RULE_WIRE];
     c.on[RULE_WIRE] = true;
     check_wire(&c, p, n, !decoded || m.n_unknown);
@@ -114,9 +115,9 @@ bool check_bytes_of(layout l, const void *p, size_t n, const check_opts *o, aren
     c.on[RULE_WIRE] = wire_on;
     if (l == LAYOUT_1_8) check_layout(&c, schema_profiles_data(l), p, n, true);
     if (decoded) {
-        if (judge(&c, &m) && !check_locate(&c, p, n)) c.failed = true;
+        if (check_parts(&c, &m) && !check_locate(&c, p, n)) c.failed = true;
     } else if (broken) {
-        checker_note(&c, "the bytes do not parse: only rules about bytes were looked at");
+        checker_note(&c, "the bytes do not parse: only rules about bytes were checked");
     } else {
         arena_free(&c.tmp);
         if (e && e->code == ERR_OK) *e = why;

@@ -1,4 +1,4 @@
-/* One payload of an input: in which layout it is judged, and by which judge. */
+/* Chooses the layout and the check for one payload of an input. */
 #include "check/check.h"
 
 #include "wire/otlp.h"
@@ -7,7 +7,7 @@
 
 static layout layout_of(const payload *p, layout l)
 {
-    if (l != LAYOUT_UNKNOWN || p->kind == PAYLOAD_JSON) return l; /* JSON says it by its keys */
+    if (l != LAYOUT_UNKNOWN || p->kind == PAYLOAD_JSON) return l; /* for JSON the keys decide */
     layout_verdict v;
     layout_detect(p->bytes.p, p->bytes.n, &v);
     return v.confidence == LAYOUT_NONE ? LAYOUT_CURRENT : v.layout;
@@ -20,7 +20,7 @@ bool check_payload_read(const payload *p, layout l, ledger *losses, arena *a, mo
                                    : otlp_decode(p->bytes.p, p->bytes.n, &o, a, out, e);
 }
 
-/* The same facts as protobuf, judged by the rules of the layout that the keys speak for. */
+/* Checks JSON as protobuf, by the rules of the layout that its keys belong to. */
 static bool check_old_json(const payload *p, layout l, const check_opts *o, arena *a,
                            check_report *out, err *e)
 {

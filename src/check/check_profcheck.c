@@ -1,5 +1,5 @@
-/* The checks of the SIG's profcheck, in its order, with its quirks (docs/check.md lists them): the
- * same verdict on the same bytes.  Errors are counted and the first is kept in words like its own. */
+/* The checks of the SIG's profcheck, in its order and with its quirks (docs/check.md lists them),
+ * so that the verdict on the same bytes is the same. Counts errors and stores the first text. */
 #include "check/check.h"
 
 #include "base/hash.h"
@@ -197,7 +197,7 @@ static void check_sample(profcheck *j, const go_sample *s, uint64_t start, uint6
                         names[*first]);
 }
 
-/* ---- profiles: fields first, since they may follow the samples ---- */
+/* ---- profiles: reads the fields before the samples, which may precede them ---- */
 
 static void take_value_type(const go_field *f, int32_t out[2])
 {
@@ -251,7 +251,7 @@ static bool check_profile(profcheck *j, const go_field *f, uint64_t ri, uint64_t
         if (g.number != 2 || g.wire != 2) continue;
         go_sample s;
         if (!go_take_sample(j, &g, &s)) return false;
-        if (!j->out->n_errors) /* only the first error is put in words */
+        if (!j->out->n_errors) /* only the first error is formatted */
             snprintf(j->place + base, sizeof j->place - base, "sample[%" PRIu64 "]: ", k);
         k++;
         check_sample(j, &s, p.time, p.time + p.duration, &first); /* wraps, as in Go */
@@ -288,9 +288,7 @@ static bool check_resource(profcheck *j, const go_field *f, uint64_t ri)
     return true;
 }
 
-/* ---- the whole ---- */
-
-static bool limit(err *e) { return err_set(e, ERR_LIMIT, "memory ran out while checking"); }
+/* ---- the verdict ---- */
 
 static void verdict(profcheck *j, go_cur all)
 {
@@ -320,17 +318,17 @@ bool profcheck_verdict(const void *p, size_t n, const profcheck_opts *o, arena *
     *out = (profcheck_result){0};
     profcheck j = {.o = o ? *o : PROFCHECK_DEFAULTS, .out = out, .a = a, .in = ""};
     const char *why = go_validate(p, n, a, &j.limit);
-    if (j.limit) return limit(e);
+    if (j.limit) return err_memory(e);
     if (why) {
         out->status = PROFCHECK_UNREADABLE;
         out->n_errors = 1;
         snprintf(out->first, sizeof out->first, "%s", why);
         return true;
     }
-    if (!go_decode_dict(p, n, a, &j.d) || !resolve_keys(&j)) return limit(e);
+    if (!go_decode_dict(p, n, a, &j.d) || !resolve_keys(&j)) return err_memory(e);
     const uint8_t *b = p ? p : none;
     verdict(&j, (go_cur){b, b + n});
-    if (j.limit) return limit(e);
+    if (j.limit) return err_memory(e);
     out->status = j.panicked ? PROFCHECK_PANIC : out->n_errors ? PROFCHECK_FAIL : PROFCHECK_PASS;
     return true;
 }

@@ -1,4 +1,4 @@
-/* profcheck on the dictionary: table after table, in its order. */
+/* profcheck's checks of the dictionary: the tables in profcheck's order. */
 #include "base/hash.h"
 #include "check/profcheck.h"
 
@@ -29,7 +29,7 @@ static bool same_mapping(const profcheck *j, const go_mapping *a, const go_mappi
             memcmp(v + a->attrs.at, v + b->attrs.at, a->attrs.n * sizeof *v) == 0);
 }
 
-/* By index, not by value, and with the lists sorted in place. */
+/* Compares by index, not by value, and sorts the lists in place, like profcheck. */
 static bool duplicate_mapping(profcheck *j, hash_index *x, size_t i)
 {
     go_mapping *m = &j->d.mappings.v[i];
@@ -54,7 +54,7 @@ static void check_mappings(profcheck *j)
         profcheck_panics(j, "slice bounds out of range: mapping_table is empty");
         return;
     }
-    for (size_t i = 1; i < j->d.mappings.n; i++) { /* its messages count from the second entry */
+    for (size_t i = 1; i < j->d.mappings.n; i++) { /* profcheck starts at the second entry */
         const go_mapping *m = &j->d.mappings.v[i];
         char prefix[32];
         GO_INDEX(j, m->filename, j->d.strings.n, "[%zu].filename_strindex", i - 1);

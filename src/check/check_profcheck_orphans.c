@@ -1,5 +1,5 @@
-/* profcheck -check-orphans: a reference from any entry counts, used or not; string references of
- * resources, scopes and values do not. */
+/* profcheck -check-orphans: counts references from any entry, used or not, but not string references of
+ * resources, scopes and values. */
 #include "check/profcheck.h"
 
 #include "base/ban.h"
@@ -46,7 +46,7 @@ static bool mark_profile(profcheck *j, refs *r, const go_field *f)
     return true;
 }
 
-/* Profiles sit at resource_profiles / scope_profiles / profiles: fields 1, 2, 2. */
+/* Profiles are at resource_profiles / scope_profiles / profiles: fields 1, 2, 2. */
 static bool mark_profiles(profcheck *j, refs *r, go_cur c, int depth)
 {
     bool bad = false;

@@ -1,4 +1,4 @@
-/* What a Profile says about itself. */
+/* Rules on the fields of a Profile. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -7,7 +7,7 @@
 static void string_index(checker *c, size_t i, const char *field, uint32_t index)
 {
     size_t n = c->m->dict.strings.n;
-    if (index && index >= n && hit(c, RULE_P06))
+    if (index && index >= n && violated(c, RULE_P06))
         bad_index(c, at_profile(c, i, "%s", field), index, n);
 }
 
@@ -23,40 +23,42 @@ static void type_rules(checker *c, const dict *d, const profile *p, size_t i)
     string_index(c, i, ".period_type.type_strindex", p->period_type.type);
     string_index(c, i, ".period_type.unit_strindex", p->period_type.unit);
     if (p->n_samples) {
-        if (!set(d, p->sample_type.type) && hit(c, RULE_P46))
-            keep(c, RULE_P46, at_profile(c, i, ".sample_type.type_strindex"), "no type",
-                 "what the values measure");
-        if (!set(d, p->sample_type.unit) && hit(c, RULE_P46))
-            keep(c, RULE_P46, at_profile(c, i, ".sample_type.unit_strindex"), "no unit",
-                 "the unit of the values");
+        if (!set(d, p->sample_type.type) && violated(c, RULE_P46))
+            report(c, RULE_P46, at_profile(c, i, ".sample_type.type_strindex"), "no type",
+                   "the name of what the values measure");
+        if (!set(d, p->sample_type.unit) && violated(c, RULE_P46))
+            report(c, RULE_P46, at_profile(c, i, ".sample_type.unit_strindex"), "no unit",
+                   "the unit of the values");
     }
     bool typed = set(d, p->period_type.type) || set(d, p->period_type.unit);
-    if (p->period < 0 && hit(c, RULE_P51))
-        keep(c, RULE_P51, at_profile(c, i, ".period"), saw(c, "%" PRId64, p->period),
-             "a positive distance");
-    else if (p->period > 0 && !typed && hit(c, RULE_P51))
-        keep(c, RULE_P51, at_profile(c, i, ".period"),
-             saw(c, "%" PRId64 " without a period_type", p->period), "period and period_type");
-    else if (p->period == 0 && typed && hit(c, RULE_P51))
-        keep(c, RULE_P51, at_profile(c, i, ".period_type"), "a period_type without a period",
-             "period and period_type");
+    if (p->period < 0 && violated(c, RULE_P51))
+        report(c, RULE_P51, at_profile(c, i, ".period"), found_text(c, "%" PRId64, p->period),
+               "a positive period");
+    else if (p->period > 0 && !typed && violated(c, RULE_P51))
+        report(c, RULE_P51, at_profile(c, i, ".period"),
+               found_text(c, "%" PRId64 " without a period_type", p->period),
+               "period and period_type");
+    else if (p->period == 0 && typed && violated(c, RULE_P51))
+        report(c, RULE_P51, at_profile(c, i, ".period_type"), "a period_type without a period",
+               "period and period_type");
 }
 
 static void payload_rules(checker *c, const profile *p, size_t i)
 {
     char q[80];
     str format = p->original_payload_format;
-    if (p->original_payload.n && !format.n && hit(c, RULE_P53))
-        keep(c, RULE_P53, at_profile(c, i, ".original_payload"),
-             saw(c, "%zu bytes without a format", p->original_payload.n),
-             "original_payload_format too");
-    if (!p->original_payload.n && format.n && hit(c, RULE_P53))
-        keep(c, RULE_P53, at_profile(c, i, ".original_payload_format"),
-             saw(c, "%s without a payload", quote(format, q, sizeof q)), "original_payload too");
+    if (p->original_payload.n && !format.n && violated(c, RULE_P53))
+        report(c, RULE_P53, at_profile(c, i, ".original_payload"),
+               found_text(c, "%zu bytes without a format", p->original_payload.n),
+               "original_payload_format too");
+    if (!p->original_payload.n && format.n && violated(c, RULE_P53))
+        report(c, RULE_P53, at_profile(c, i, ".original_payload_format"),
+               found_text(c, "%s without a payload", quote(format, q, sizeof q)),
+               "original_payload too");
     if (format.n && !str_eq(format, STR("pprof")) && !str_eq(format, STR("jfr")) &&
-        !str_eq(format, STR("linux_perf")) && hit(c, RULE_P54))
-        keep(c, RULE_P54, at_profile(c, i, ".original_payload_format"), quote(format, q, sizeof q),
-             "pprof, jfr or linux_perf");
+        !str_eq(format, STR("linux_perf")) && violated(c, RULE_P54))
+        report(c, RULE_P54, at_profile(c, i, ".original_payload_format"),
+               quote(format, q, sizeof q), "pprof, jfr or linux_perf");
 }
 
 static void window_rule(checker *c, const profile *p, size_t i)
@@ -64,12 +66,12 @@ static void window_rule(checker *c, const profile *p, size_t i)
     if (p->duration_nano || !p->n_samples) return;
     span first = spans_at(&p->time_span, 0), last = spans_at(&p->time_span, p->n_samples - 1);
     uint32_t n = last.at + last.n - first.at;
-    if (n && hit(c, RULE_P50))
-        keep(c, RULE_P50, at_profile(c, i, ".duration_nano"), saw(c, "0, with %u timestamps", n),
-             "a window that holds the timestamps");
+    if (n && violated(c, RULE_P50))
+        report(c, RULE_P50, at_profile(c, i, ".duration_nano"),
+               found_text(c, "0, with %u timestamps", n), "a window that contains the timestamps");
 }
 
-/* ---- P-52: ids are of one profile only (their length is a fact of the bytes) ---- */
+/* ---- P-52: ids are unique (check_wire.c checks their length) ---- */
 
 static void id_rule(checker *c)
 {
@@ -90,12 +92,12 @@ static void id_rule(checker *c)
             found = memcmp(m->profiles.v[first].profile_id, id, 16) == 0;
         if (!found) {
             hash_put(&x, slot, h, (uint32_t)i);
-        } else if (hit(c, RULE_P52)) {
+        } else if (violated(c, RULE_P52)) {
             char hex[33];
             hex_encode(id, 16, hex);
-            keep(c, RULE_P52, at_profile(c, i, ".profile_id"),
-                 saw(c, "%s, also the id of profile %u of the message", hex, first),
-                 "an id of its own");
+            report(c, RULE_P52, at_profile(c, i, ".profile_id"),
+                   found_text(c, "%s, also the id of profile %u of the message", hex, first),
+                   "a unique id");
         }
     }
 }

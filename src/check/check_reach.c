@@ -1,5 +1,5 @@
-/* What the samples, profiles, resources and scopes lead to.  References run one way (stacks to
- * locations to functions to strings), so one pass a table is enough, in that order. */
+/* Finds the entries that samples, profiles, resources and scopes refer to.  References have one direction
+ * (stacks to locations to functions to strings), so one pass per table is enough, in that order. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -71,7 +71,7 @@ static void mark_profile(marks *k, const model *m, const profile *p)
     if (!p->n_samples) return;
     mark_all(k->r->stacks, stacks, p->stack, p->n_samples, n_stacks);
     if (p->link) mark_all(k->r->links, links, p->link, p->n_samples, d->links.n);
-    /* The lists of one profile's samples lie together. */
+    /* The lists of a profile's samples are contiguous. */
     span first = spans_at(&p->attr_span, 0), last = spans_at(&p->attr_span, p->n_samples - 1);
     mark_attributes(k, pool_at(&m->sample_attrs, first.at), last.at + last.n - first.at);
 }

@@ -1,3 +1,4 @@
+/* Collects findings: rule selection, counts, examples with their paths and texts, and the report. */
 #include "check/internal.h"
 
 #include "base/utf8.h"
@@ -24,7 +25,7 @@ const char *check_kind_name(unsigned kind)
         [LAYOUT_1_9] = "layout 1.9",         [LAYOUT_1_10] = "the current layout",
         [CHECK_ARRAYS] = "the arrays draft", [CHECK_EVENTS] = "the event proposal",
         [CHECK_SPLUNK] = "OTLP logs"};
-    return kind < CHECK_KIND_COUNT && names[kind] ? names[kind] : "no known layout";
+    return kind < CHECK_KIND_COUNT && names[kind] ? names[kind] : "an unknown layout";
 }
 
 static void add_kind(char *out, size_t n, const char *text)
@@ -84,7 +85,7 @@ static bool set_rules(checker *c, const str *ids, size_t n, bool value, err *e)
 {
     for (size_t i = 0; i < n; i++) {
         const check_rule *r = check_rule_find(ids[i]);
-        if (!r) return err_set(e, ERR_USAGE, "no rule is called %.*s", STR_ARG(ids[i]));
+        if (!r) return err_set(e, ERR_USAGE, "unknown rule: %.*s", STR_ARG(ids[i]));
         c->on[r - check_rule_table] = value;
     }
     return true;
@@ -113,7 +114,7 @@ bool checker_open(checker *c, const check_opts *o, unsigned kind, arena *a, err 
     if (!set_rules(c, o->ignore, o->n_ignore, false, e)) return false;
     for (size_t i = 0; i < RULE_COUNT; i++)
         if (check_rule_table[i].severity < o->min_severity) c->on[i] = false;
-    only_of(c, kind); /* --only of a rule that this layout does not have */
+    only_of(c, kind); /* adds a note if --only names a rule that this layout does not have */
     return true;
 }
 
@@ -136,8 +137,8 @@ static const char *words(char *out, size_t n, const char *fmt, va_list ap)
         return c->field;                                                                           \
     }
 WORDS(at, path)
-WORDS(saw, text)
-WORDS(want, want)
+WORDS(found_text, text)
+WORDS(expected_text, expected_text)
 
 static const char *copy_text(checker *c, const char *z)
 {
@@ -150,7 +151,8 @@ static const char *copy_text(checker *c, const char *z)
     return memcpy(p, z, n);
 }
 
-/* The model has the names of today: 1.8 still said sample and line. */
+/* Copies a path with the names of the layout: the model has the current names, but 1.8 has `sample`
+ * and `line`. */
 static const char *copy_path(checker *c, const char *path)
 {
     static const char *const now[] = {".samples[", ".lines["}, *const then[] = {".sample[",
@@ -183,8 +185,8 @@ void checker_note(checker *c, const char *fmt, ...)
     c->notes[c->n_notes++] = copy_text(c, text);
 }
 
-void keep_at(checker *c, rule_no r, uint64_t offset, const char *path, const char *found,
-             const char *expected)
+void report_at(checker *c, rule_no r, uint64_t offset, const char *path, const char *found,
+               const char *expected)
 {
     tally *t = &c->by[r];
     if (t->n >= c->max_examples) return;
@@ -197,9 +199,9 @@ void keep_at(checker *c, rule_no r, uint64_t offset, const char *path, const cha
                                     c->plain ? NO_OFFSET : offset};
 }
 
-void keep(checker *c, rule_no r, const char *path, const char *found, const char *expected)
+void report(checker *c, rule_no r, const char *path, const char *found, const char *expected)
 {
-    keep_at(c, r, NO_OFFSET, path, found, expected);
+    report_at(c, r, NO_OFFSET, path, found, expected);
 }
 
 const char *quote(str s, char *out, size_t n)
@@ -208,7 +210,7 @@ const char *quote(str s, char *out, size_t n)
     size_t k = 0, i = 0;
     out[k++] = '"';
     while (i < s.n && k + 4 + sizeof cut <= n) {
-        /* Whole characters only: the next is valid when the first 1 to 4 bytes are. */
+        /* Copies whole characters: the next one is the first 1 to 4 valid bytes. */
         size_t left = s.n - i, len = 1;
         while (len <= 4 && len <= left && utf8_valid(s.p + i, len) != len) len++;
         unsigned char b = (unsigned char)s.p[i];
@@ -292,7 +294,7 @@ bool checker_finish(checker *c, check_report *out, err *e)
     for (size_t i = 0; i < RULE_COUNT; i++) n += c->by[i].count > 0;
     out->findings = arena_new(c->a, check_finding, n ? n : 1);
     arena_free(&c->tmp);
-    if (c->failed || !out->findings) return err_set(e, ERR_LIMIT, "memory ran out while checking");
+    if (c->failed || !out->findings) return err_memory(e);
     for (size_t i = 0; i < RULE_COUNT; i++) {
         const tally *t = &c->by[i];
         if (!t->count) continue;

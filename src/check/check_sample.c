@@ -1,5 +1,5 @@
-/* Samples: shapes, windows, lists, identity.  Columns are looked at as columns first; single samples
- * only where something is wrong. */
+/* Rules on samples: shape, window, lists, identity.  Whole columns are checked first, single samples only
+ * after a violation. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -13,7 +13,7 @@ static void column_rule(checker *c, size_t pi, const uint32_t *v, size_t n, size
     uint32_t max = u32_max(v, n);
     if (max == 0 || max < bound) return;
     for (size_t i = 0; i < n; i++)
-        if (v[i] && v[i] >= bound && hit(c, RULE_P06))
+        if (v[i] && v[i] >= bound && violated(c, RULE_P06))
             bad_index(c, at_profile(c, pi, ".samples[%zu].%s", i, field), v[i], bound);
 }
 
@@ -42,33 +42,33 @@ static const char *shape_name(shape s)
     return names[s];
 }
 
-/* One sample; the shape of the profile so far is in *first. */
+/* Checks one sample; *first is the shape of the profile so far. */
 static void shape_rules(checker *c, size_t pi, size_t i, uint32_t nv, uint32_t nt, shape *first)
 {
     shape s = nv && nt ? SHAPE_BOTH : nv ? SHAPE_VALUES : nt ? SHAPE_TIMES : SHAPE_NONE;
     if (s == SHAPE_NONE) {
-        if (hit(c, RULE_P60))
-            keep(c, RULE_P60, at_profile(c, pi, ".samples[%zu]", i), "no values and no timestamps",
-                 "at least one of either");
+        if (violated(c, RULE_P60))
+            report(c, RULE_P60, at_profile(c, pi, ".samples[%zu]", i),
+                   "no values and no timestamps", "at least one of the two");
         return;
     }
-    if (s == SHAPE_BOTH && nv != nt && hit(c, RULE_P61))
-        keep(c, RULE_P61, at_profile(c, pi, ".samples[%zu].values", i),
-             saw(c, "%u values, %u timestamps", nv, nt), "as many values as timestamps");
-    if (s == SHAPE_VALUES && nv > 1 && hit(c, RULE_P64))
-        keep(c, RULE_P64, at_profile(c, pi, ".samples[%zu].values", i), saw(c, "%u values", nv),
-             "one value, the total");
+    if (s == SHAPE_BOTH && nv != nt && violated(c, RULE_P61))
+        report(c, RULE_P61, at_profile(c, pi, ".samples[%zu].values", i),
+               found_text(c, "%u values, %u timestamps", nv, nt), "as many values as timestamps");
+    if (s == SHAPE_VALUES && nv > 1 && violated(c, RULE_P64))
+        report(c, RULE_P64, at_profile(c, pi, ".samples[%zu].values", i),
+               found_text(c, "%u values", nv), "one value, the total");
     if (*first == SHAPE_NONE) *first = s;
-    if (s != *first && hit(c, RULE_P65))
-        keep(c, RULE_P65, at_profile(c, pi, ".samples[%zu]", i), shape_name(s),
-             want(c, "%s, as the samples before", shape_name(*first)));
+    if (s != *first && violated(c, RULE_P65))
+        report(c, RULE_P65, at_profile(c, pi, ".samples[%zu]", i), shape_name(s),
+               expected_text(c, "%s, like the samples before", shape_name(*first)));
 }
 
 static void shapes(checker *c, const profile *p, size_t pi)
 {
     shape first = SHAPE_NONE;
     const spans *v = &p->value_span, *t = &p->time_span;
-    bool same = !v->off && !t->off; /* every sample looks alike: is that look right? */
+    bool same = !v->off && !t->off; /* all samples have the same shape: check it once */
     if (same && ((v->stride == 1 && t->stride <= 1) || (!v->stride && t->stride))) return;
     for (size_t i = 0; i < p->n_samples; i++)
         shape_rules(c, pi, i, spans_at(v, i).n, spans_at(t, i).n, &first);
@@ -95,11 +95,12 @@ static void window(checker *c, const profile *p, size_t pi)
             uint64_t t = times[s.at + k];
             if (in_window(t, p)) continue;
             bad--;
-            if (hit(c, RULE_P67))
-                keep(c, RULE_P67, at_profile(c, pi, ".samples[%zu].timestamps_unix_nano[%u]", i, k),
-                     saw(c, "%" PRIu64, t),
-                     want(c, "a time in [%" PRIu64 ", %" PRIu64 " + %" PRIu64 ")", start, start,
-                          p->duration_nano));
+            if (violated(c, RULE_P67))
+                report(c, RULE_P67,
+                       at_profile(c, pi, ".samples[%zu].timestamps_unix_nano[%u]", i, k),
+                       found_text(c, "%" PRIu64, t),
+                       expected_text(c, "a time in [%" PRIu64 ", %" PRIu64 " + %" PRIu64 ")", start,
+                                     start, p->duration_nano));
         }
     }
 }
@@ -113,7 +114,8 @@ typedef struct identity {
     uint32_t *list[2]; /* attribute sets, sorted */
 } identity;
 
-/* The set of attributes of sample i; points into the pool when it is in order already. */
+/* Returns the sorted attributes of sample i; they are in the pool if they are sorted there,
+ * otherwise in list[k]. */
 static const uint32_t *attr_set(const identity *x, size_t i, int k, size_t *n)
 {
     const model *m = x->c->m;
@@ -196,10 +198,10 @@ static void identities(checker *c, const profile *p, size_t pi, arena *tmp)
             found = same_identity(&x, first, i);
         if (!found)
             hash_put(&ix, slot, h, (uint32_t)i);
-        else if (hit(c, RULE_P66))
-            keep(c, RULE_P66, at_profile(c, pi, ".samples[%zu]", i),
-                 saw(c, "stack, attributes and link of samples[%u]", first),
-                 "one sample with all values and timestamps");
+        else if (violated(c, RULE_P66))
+            report(c, RULE_P66, at_profile(c, pi, ".samples[%zu]", i),
+                   found_text(c, "stack, attributes and link of samples[%u]", first),
+                   "one sample with all values and timestamps");
     }
 }
 

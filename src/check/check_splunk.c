@@ -1,6 +1,6 @@
-/* Call stacks in log records: rules S-21 to S-61.  A record is judged by the text of 2021 unless it says
- * profiling.data.format, which releases since then set: those dropped the record's name, let the first
- * two lines be empty and write one qualified function name. */
+/* Rules on call stacks in log records, S-21 to S-61. The text of 2021 applies, unless a record has
+ * the attribute profiling.data.format: later releases set it; they omit the record's name, allow
+ * two empty first lines and write qualified function names. */
 #include "check/layout.h"
 
 #include "format/splunk_internal.h"
@@ -11,18 +11,19 @@
 
 /* ---- resource and scope ---- */
 
-void look_resource_logs(layout_walk *w, const node *x)
+void check_resource_logs(layout_walk *w, const node *x)
 {
     const slot *s = node_field(x, "resource");
     resource r = {0};
     pb_cur c = pb_open(s->data, s->data ? s->v : 0, NULL);
     bool read = splunk_resource_read(c, &w->c->tmp, &r);
-    if ((!read || !r.attrs.n) && w->profiling && hit(w->c, RULE_S28))
-        layout_blame(w, RULE_S28, x, "resource", "no attributes", "the attributes of the resource");
+    if ((!read || !r.attrs.n) && w->profiling && violated(w->c, RULE_S28))
+        layout_report(w, RULE_S28, x, "resource", "no attributes",
+                      "the attributes of the resource");
     w->profiling = false;
 }
 
-void look_scope_logs(layout_walk *w, const node *x)
+void check_scope_logs(layout_walk *w, const node *x)
 {
     scope s = {0};
     pb_cur c = pb_open(x->bytes.p, x->bytes.n, NULL);
@@ -34,23 +35,23 @@ void look_scope_logs(layout_walk *w, const node *x)
     w->scope_said = false;
 }
 
-/* Once a scope that holds a profile. */
+/* Runs once per scope that contains a profile. */
 static void scope_rules(layout_walk *w, const node *record)
 {
     const node *x = record->up;
     char q[80];
     if (w->scope_said || !x) return;
     w->scope_said = true;
-    if (!str_eq(w->scope_name, STR(SPLUNK_SCOPE)) && hit(w->c, RULE_S30))
-        layout_blame(w, RULE_S30, x, "scope", quote(w->scope_name, q, sizeof q), SPLUNK_SCOPE);
-    if (!str_eq(w->scope_version, STR(SPLUNK_SCOPE_VERSION)) && hit(w->c, RULE_S31))
-        layout_blame(w, RULE_S31, x, "scope", quote(w->scope_version, q, sizeof q),
-                     SPLUNK_SCOPE_VERSION);
+    if (!str_eq(w->scope_name, STR(SPLUNK_SCOPE)) && violated(w->c, RULE_S30))
+        layout_report(w, RULE_S30, x, "scope", quote(w->scope_name, q, sizeof q), SPLUNK_SCOPE);
+    if (!str_eq(w->scope_version, STR(SPLUNK_SCOPE_VERSION)) && violated(w->c, RULE_S31))
+        layout_report(w, RULE_S31, x, "scope", quote(w->scope_version, q, sizeof q),
+                      SPLUNK_SCOPE_VERSION);
 }
 
 /* ---- ids ---- */
 
-/* An id that means a span; what is wrong with it is said.  JSON has hex. */
+/* Checks a trace or span id, which is hex text in JSON. Returns whether it is set. */
 static bool id_rule(layout_walk *w, const node *x, const char *field, str id, size_t n, rule_no r)
 {
     uint8_t raw[16] = {0};
@@ -61,10 +62,11 @@ static bool id_rule(layout_walk *w, const node *x, const char *field, str id, si
     if (right && !w->hex) memcpy(raw, id.p, n);
     bool zero = right && id_is_zero(raw, n);
     if (right && !zero) return true;
-    if (hit(w->c, r))
-        layout_blame(w, r, x, field,
-                     zero ? "all zero" : saw(w->c, "%zu %s", id.n, w->hex ? "digits" : "bytes"),
-                     want(w->c, "%zu %s, or none", want_n, w->hex ? "hex digits" : "bytes"));
+    if (violated(w->c, r))
+        layout_report(
+            w, r, x, field,
+            zero ? "all zero" : found_text(w->c, "%zu %s", id.n, w->hex ? "digits" : "bytes"),
+            expected_text(w->c, "%zu %s, or none", want_n, w->hex ? "hex digits" : "bytes"));
     return false;
 }
 
@@ -73,9 +75,9 @@ static void span_rules(layout_walk *w, const node *x, const splunk_record *rec)
     bool trace = id_rule(w, x, "trace_id", rec->trace_id, 16, RULE_S37);
     bool span_id = id_rule(w, x, "span_id", rec->span_id, 8, RULE_S38);
     bool alone = rec->trace_id.n ? !rec->span_id.n : rec->span_id.n != 0;
-    if (alone && (trace || span_id) && hit(w->c, RULE_S21))
-        layout_blame(w, RULE_S21, x, trace ? "span_id" : "trace_id",
-                     trace ? "no span id" : "no trace id", "both ids or neither");
+    if (alone && (trace || span_id) && violated(w->c, RULE_S21))
+        layout_report(w, RULE_S21, x, trace ? "span_id" : "trace_id",
+                      trace ? "no span id" : "no trace id", "both ids or neither");
 }
 
 /* ---- attributes ---- */
@@ -86,12 +88,12 @@ static void period_rule(layout_walk *w, const node *x, const splunk_record *rec)
     bool allocation =
         splunk_attr(&rec->attrs, STR(SPLUNK_ALLOCATED)) ||
         str_eq(splunk_attr_text(&rec->attrs, STR(SPLUNK_DATA_TYPE)), STR("allocation"));
-    if (!v && allocation) return; /* not periodic */
+    if (!v && allocation) return; /* allocations are not periodic */
     bool right = v && v->kind == ANY_INT && v->i > 0;
-    if (!right && hit(w->c, RULE_S33))
-        layout_blame(w, RULE_S33, x, "attributes",
-                     v ? "not a positive integer" : "no " SPLUNK_PERIOD,
-                     "the period in milliseconds");
+    if (!right && violated(w->c, RULE_S33))
+        layout_report(w, RULE_S33, x, "attributes",
+                      v ? "not a positive integer" : "no " SPLUNK_PERIOD,
+                      "the period in milliseconds");
 }
 
 static void attribute_rules(layout_walk *w, const node *x, const splunk_record *rec, bool pprof,
@@ -99,15 +101,15 @@ static void attribute_rules(layout_walk *w, const node *x, const splunk_record *
 {
     char q[80];
     str type = splunk_attr_text(&rec->attrs, STR(SPLUNK_SOURCETYPE));
-    if (!str_eq(type, STR(SPLUNK_SCOPE)) && hit(w->c, RULE_S32))
-        layout_blame(w, RULE_S32, x, "attributes",
-                     type.n ? quote(type, q, sizeof q) : "no " SPLUNK_SOURCETYPE, SPLUNK_SCOPE);
+    if (!str_eq(type, STR(SPLUNK_SCOPE)) && violated(w->c, RULE_S32))
+        layout_report(w, RULE_S32, x, "attributes",
+                      type.n ? quote(type, q, sizeof q) : "no " SPLUNK_SOURCETYPE, SPLUNK_SCOPE);
     if (!pprof) period_rule(w, x, rec);
-    if (!later && !str_eq(rec->name, STR(SPLUNK_SCOPE)) && hit(w->c, RULE_S35))
-        layout_blame(w, RULE_S35, x, "name",
-                     rec->name.n ? quote(rec->name, q, sizeof q) : "no name", SPLUNK_SCOPE);
-    if (!pprof && !rec->time && hit(w->c, RULE_S36))
-        layout_blame(w, RULE_S36, x, "time_unix_nano", "0", "when the stack was taken");
+    if (!later && !str_eq(rec->name, STR(SPLUNK_SCOPE)) && violated(w->c, RULE_S35))
+        layout_report(w, RULE_S35, x, "name",
+                      rec->name.n ? quote(rec->name, q, sizeof q) : "no name", SPLUNK_SCOPE);
+    if (!pprof && !rec->time && violated(w->c, RULE_S36))
+        layout_report(w, RULE_S36, x, "time_unix_nano", "0", "the time of capture");
 }
 
 /* ---- the text ---- */
@@ -141,32 +143,33 @@ static void metadata_fields(layout_walk *w, const node *x, str rest)
             rest = (str){here + n, (size_t)(rest.p + rest.n - here) - (size_t)n};
         } else if (memmem(all.p, all.n, spaced, (size_t)n)) {
             ordered = false;
-        } else if (hit(w->c, order[i].rule)) {
-            layout_blame(w, order[i].rule, x, "body", quote(all, q, sizeof q),
-                         want(w->c, "%s...", order[i].prefix));
+        } else if (violated(w->c, order[i].rule)) {
+            layout_report(w, order[i].rule, x, "body", quote(all, q, sizeof q),
+                          expected_text(w->c, "%s...", order[i].prefix));
         }
     }
-    if (!ordered && hit(w->c, RULE_S42))
-        layout_blame(w, RULE_S42, x, "body", quote(all, q, sizeof q),
-                     "#, prio, os_prio, cpu, elapsed, tid, nid");
+    if (!ordered && violated(w->c, RULE_S42))
+        layout_report(w, RULE_S42, x, "body", quote(all, q, sizeof q),
+                      "#, prio, os_prio, cpu, elapsed, tid, nid");
 }
 
-/* Line 1.  The name has no escapes: it ends at the last quote before the fields. */
+/* Checks line 1. The name has no escapes, so it ends at the last quote before the fields. */
 static void metadata_rules(layout_walk *w, const node *x, str text, bool later)
 {
     char q[80];
     if (later && !text.n) return;
     if (!text.n || text.p[0] != '"') {
         rule_no r = text.n ? RULE_S43 : RULE_S41;
-        if (hit(w->c, r))
-            layout_blame(w, r, x, "body", text.n ? quote(text, q, sizeof q) : "an empty first line",
-                         "\"thread name\" #1 prio=0 ...");
+        if (violated(w->c, r))
+            layout_report(w, r, x, "body",
+                          text.n ? quote(text, q, sizeof q) : "an empty first line",
+                          "\"thread name\" #1 prio=0 ...");
         return;
     }
     const char *end = memrchr(text.p + 1, '"', text.n - 1);
     if (!end) {
-        if (hit(w->c, RULE_S43))
-            layout_blame(w, RULE_S43, x, "body", quote(text, q, sizeof q), "a closing quote");
+        if (violated(w->c, RULE_S43))
+            layout_report(w, RULE_S43, x, "body", quote(text, q, sizeof q), "a closing quote");
         return;
     }
     metadata_fields(w, x, (str){end + 1, (size_t)(text.p + text.n - end - 1)});
@@ -186,18 +189,18 @@ static void frame_rules(layout_walk *w, const node *x, str text, bool later)
     char q[80];
     if (is_blank(text)) return;
     if (!splunk_frame_parse(text, &o, &f)) {
-        if (hit(w->c, RULE_S53))
-            layout_blame(w, RULE_S53, x, "body", quote(text, q, sizeof q),
-                         "namespace.function(file:line)");
+        if (violated(w->c, RULE_S53))
+            layout_report(w, RULE_S53, x, "body", quote(text, q, sizeof q),
+                          "namespace.function(file:line)");
         return;
     }
     bool qualified = f.scope.n || (f.name.n && memchr(f.name.p, '.', f.name.n));
-    if (!qualified && !later && hit(w->c, RULE_S56))
-        layout_blame(w, RULE_S56, x, "body", quote(text, q, sizeof q),
-                     "a namespace before the function");
+    if (!qualified && !later && violated(w->c, RULE_S56))
+        layout_report(w, RULE_S56, x, "body", quote(text, q, sizeof q),
+                      "a namespace before the function");
     bool empty = text.n >= 2 && text.p[text.n - 1] == ')' && text.p[text.n - 2] == '(';
-    if (empty && !w->dotnet && hit(w->c, RULE_S61))
-        layout_blame(w, RULE_S61, x, "body", quote(text, q, sizeof q), "a file, or unknown");
+    if (empty && !w->dotnet && violated(w->c, RULE_S61))
+        layout_report(w, RULE_S61, x, "body", quote(text, q, sizeof q), "a file, or unknown");
 }
 
 static void text_rules(layout_walk *w, const node *x, str body, bool later)
@@ -205,16 +208,16 @@ static void text_rules(layout_walk *w, const node *x, str body, bool later)
     char q[80];
     if (!body.n || body.p[body.n - 1] != '\n') {
         str tail = {body.p + (body.n > 20 ? body.n - 20 : 0), body.n > 20 ? 20 : body.n};
-        if (hit(w->c, RULE_S39))
-            layout_blame(w, RULE_S39, x, "body", quote(tail, q, sizeof q), "a newline at the end");
+        if (violated(w->c, RULE_S39))
+            layout_report(w, RULE_S39, x, "body", quote(tail, q, sizeof q), "a newline at the end");
     }
-    if (body.n && memmem(body.p, body.n, "\r\n", 2) && hit(w->c, RULE_S40))
-        layout_blame(w, RULE_S40, x, "body", "CR LF", "LF");
+    if (body.n && memmem(body.p, body.n, "\r\n", 2) && violated(w->c, RULE_S40))
+        layout_report(w, RULE_S40, x, "body", "CR LF", "LF");
     str rest = body;
     metadata_rules(w, x, next_line(&rest), later);
     str state = next_line(&rest);
     splunk_frame f;
-    /* The state line may look like a frame; with "at " before it, it is one. */
+    /* The state line may look like a frame; with "at " it is a frame. */
     str bare = state;
     while (bare.n && (bare.p[0] == ' ' || bare.p[0] == '\t')) bare.p++, bare.n--;
     if (str_starts(bare, STR("at ")) && splunk_frame_parse(state, &(splunk_text_opts){0}, &f))
@@ -226,12 +229,12 @@ static void text_rules(layout_walk *w, const node *x, str body, bool later)
 
 static bool is_pprof(const splunk_record *rec, bool *later)
 {
-    str said = splunk_attr_text(&rec->attrs, STR(SPLUNK_DATA_FORMAT));
-    *later = said.n != 0;
-    return str_eq(said, STR(SPLUNK_PPROF));
+    str given = splunk_attr_text(&rec->attrs, STR(SPLUNK_DATA_FORMAT));
+    *later = given.n != 0;
+    return str_eq(given, STR(SPLUNK_PPROF));
 }
 
-void look_log_record(layout_walk *w, const node *x)
+void check_log_record(layout_walk *w, const node *x)
 {
     splunk_record rec = {0};
     arena scratch = arena_beside(&w->c->tmp);
@@ -246,8 +249,8 @@ void look_log_record(layout_walk *w, const node *x)
         attribute_rules(w, x, &rec, pprof, later);
         span_rules(w, x, &rec);
         if (rec.body.kind != ANY_STRING) {
-            if (hit(w->c, RULE_S39))
-                layout_blame(w, RULE_S39, x, "body", "not a string", "a string");
+            if (violated(w->c, RULE_S39))
+                layout_report(w, RULE_S39, x, "body", "not a string", "a string");
         } else if (!pprof) {
             text_rules(w, x, any_str(&rec.body), later);
         }

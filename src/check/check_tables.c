@@ -1,4 +1,4 @@
-/* The seven tables as tables: present, entry 0 the zero value, every index inside. */
+/* Rules on the seven tables: present, entry 0 is the zero value, every index is inside its table. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -6,17 +6,19 @@
 
 void bad_index(checker *c, const char *path, uint32_t i, size_t n)
 {
-    const char *found = n ? saw(c, "index %" PRId32 ", the table has %zu entries", (int32_t)i, n)
-                          : saw(c, "index %" PRId32 ", the table is empty", (int32_t)i);
-    keep(c, RULE_P06, path, found, n ? want(c, "an index below %zu", n) : "an index into a table");
+    const char *found =
+        n ? found_text(c, "index %" PRId32 ", the table has %zu entries", (int32_t)i, n)
+          : found_text(c, "index %" PRId32 ", the table is empty", (int32_t)i);
+    report(c, RULE_P06, path, found,
+           n ? expected_text(c, "an index below %zu", n) : "an index into a table");
 }
 
-/* An index of 0 into an empty table is not set, not wrong: P-01 already says what is missing. */
+/* Returns whether i is outside its table. Index 0 of an empty table is not: P-01 reports it. */
 static bool outside(uint32_t i, size_t n) { return i >= n && i != 0; }
 
 #define INDEX(c, i, n, ...)                                                                        \
     do {                                                                                           \
-        if (outside((i), (n)) && hit((c), RULE_P06))                                               \
+        if (outside((i), (n)) && violated((c), RULE_P06))                                          \
             bad_index((c), at((c), __VA_ARGS__), (i), (n));                                        \
     } while (0)
 
@@ -24,18 +26,19 @@ static bool outside(uint32_t i, size_t n) { return i >= n && i != 0; }
 
 static void present(checker *c, const char *table, size_t n)
 {
-    if (n == 0 && hit(c, RULE_P01))
-        keep(c, RULE_P01, at(c, "dictionary.%s", table), "no entries", "at least the zero entry");
+    if (n == 0 && violated(c, RULE_P01))
+        report(c, RULE_P01, at(c, "dictionary.%s", table), "no entries", "at least the zero entry");
 }
 
 static void not_zero(checker *c, const char *table, const char *field, const char *found)
 {
-    keep(c, RULE_P02, at(c, "dictionary.%s[0]%s", table, field), found, "the zero value");
+    report(c, RULE_P02, at(c, "dictionary.%s[0]%s", table, field), found, "the zero value");
 }
 
 #define ZERO(c, bad, table, field, ...)                                                            \
     do {                                                                                           \
-        if ((bad) && hit((c), RULE_P02)) not_zero((c), (table), (field), saw((c), __VA_ARGS__));   \
+        if ((bad) && violated((c), RULE_P02))                                                      \
+            not_zero((c), (table), (field), found_text((c), __VA_ARGS__));                         \
     } while (0)
 
 static void zero_mapping(checker *c, const mapping *m)
@@ -77,11 +80,11 @@ static void zero_attribute(checker *c, const attribute *a)
 static void zero_link(checker *c, const link_ids *l)
 {
     char hex[33];
-    if (!id_is_zero(l->trace_id, 16) && hit(c, RULE_P02)) {
+    if (!id_is_zero(l->trace_id, 16) && violated(c, RULE_P02)) {
         hex_encode(l->trace_id, 16, hex);
         not_zero(c, "link_table", ".trace_id", hex);
     }
-    if (!id_is_zero(l->span_id, 8) && hit(c, RULE_P02)) {
+    if (!id_is_zero(l->span_id, 8) && violated(c, RULE_P02)) {
         hex_encode(l->span_id, 8, hex);
         not_zero(c, "link_table", ".span_id", hex);
     }
@@ -99,9 +102,9 @@ static void zero_entries(checker *c, const dict *d)
         span s = dict_stack(d, 0);
         ZERO(c, s.n, "stack_table", ".location_indices", "%u locations", s.n);
     }
-    if (d->strings.n && d->strings.v[0].n && hit(c, RULE_P03))
-        keep(c, RULE_P03, "dictionary.string_table[0]", quote(d->strings.v[0], q, sizeof q),
-             "the empty string");
+    if (d->strings.n && d->strings.v[0].n && violated(c, RULE_P03))
+        report(c, RULE_P03, "dictionary.string_table[0]", quote(d->strings.v[0], q, sizeof q),
+               "the empty string");
 }
 
 /* ---- P-06 inside the dictionary (lists of attributes: check_attr_list) ---- */
@@ -134,7 +137,7 @@ static void table_indices(checker *c, const dict *d)
     }
 }
 
-/* Location indices have no empty meaning: 0 needs an entry 0 too. */
+/* Checks the location indices of stacks, where 0 does not mean "not set" but requires entry 0. */
 static void frame_indices(checker *c, const dict *d)
 {
     if (d->frames.n == 0 || u32_max(d->frames.v, d->frames.n) < d->locations.n) return;
@@ -142,7 +145,7 @@ static void frame_indices(checker *c, const dict *d)
         span s = dict_stack(d, (uint32_t)i);
         for (uint32_t k = 0; k < s.n; k++) {
             uint32_t x = d->frames.v[s.at + k];
-            if (x >= d->locations.n && hit(c, RULE_P06))
+            if (x >= d->locations.n && violated(c, RULE_P06))
                 bad_index(c, at(c, "dictionary.stack_table[%zu].location_indices[%u]", i, k), x,
                           d->locations.n);
         }

@@ -7,8 +7,7 @@
  *     exponent   := ["+" | "-"] digits
  *     annotation := "{" printable characters "}"
  *
- * Atoms in brackets ("[in_i]", "m[Hg]") are taken by shape: the table of all of them would only
- * refuse inches that nobody profiles in. */
+ * Atoms in brackets ("[in_i]", "m[Hg]") are accepted by their shape, without a table of all of them. */
 #include "check/internal.h"
 
 #include "base/ban.h"
@@ -21,7 +20,7 @@ static const char metric[] = " m s g rad K C cd mol sr Hz N Pa J W A V F Ohm S W
 static const char plain[] =
     " 10* 10^ % gon deg ' '' min h d a_t a_j a_g a wk mo_s mo_j mo_g mo AU att sph circ ";
 static const char prefixes[] = " Y Z E P T G M k h da d c m u n p f a z y ";
-static const char binary[] = " Ki Mi Gi Ti Pi Ei "; /* of bit and By only */
+static const char binary[] = " Ki Mi Gi Ti Pi Ei "; /* only with bit and By */
 
 static bool listed(const char *list, const char *p, size_t n)
 {
@@ -33,7 +32,7 @@ static bool listed(const char *list, const char *p, size_t n)
     return false;
 }
 
-/* "m[H2O]": name, bracketed name, name; the brackets closed. */
+/* Returns whether the atom has the form of "m[H2O]": name, name in closed brackets, name. */
 static bool bracketed(const char *p, size_t n)
 {
     const char *open = memchr(p, '[', n), *close = memchr(p, ']', n);
@@ -48,7 +47,7 @@ static bool simple_unit(const char *p, size_t n)
         const char *unit = p + k;
         size_t left = n - k;
         if (listed(binary, p, k) && listed(" bit By ", unit, left)) return true;
-        /* "MB" is a megabel by the letter; nobody means that. */
+        /* "MB" is a megabel in UCUM, which no profile means. */
         if (left == 1 && *unit == 'B' && *p != 'd') continue;
         if (listed(prefixes, p, k) && listed(metric, unit, left)) return true;
     }
@@ -82,7 +81,7 @@ static bool symbol(scan *s)
     const char *e = s->p;
     while (e > b && is_digit(e[-1])) e--;
     if (e < s->p && e > b && (e[-1] == '+' || e[-1] == '-')) e--;
-    if (simple_unit(b, (size_t)(s->p - b))) return true; /* 10* and the like */
+    if (simple_unit(b, (size_t)(s->p - b))) return true; /* such as 10* */
     return simple_unit(b, (size_t)(e - b));
 }
 

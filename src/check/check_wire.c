@@ -1,6 +1,6 @@
-/* Facts of the bytes, which a model does not hold: broken UTF-8, unknown fields, lengths of ids, a key
- * given twice, a second dictionary.  Walks by the schema tables; what is malformed inside a message
- * is reported and the walk goes on after that message. */
+/* Rules on bytes, for data that a model does not have: invalid UTF-8, unknown fields, lengths of
+ * ids, a key given twice, a second dictionary. Walks the message with the schema tables. A
+ * malformed message is reported, and the walk continues after it. */
 #include "check/internal.h"
 
 #include "base/utf8.h"
@@ -17,16 +17,17 @@ typedef struct wire {
     checker *c;
     bool deep;
     const uint8_t *base;
-    /* Messages that mean something here; the rest is walked the same way. */
+    /* Messages with rules of their own. */
     const message_desc *profile, *dictionary, *link, *keyvalue, *any;
     const message_desc *quiet[5]; /* Sample, Stack, Location, Function, Mapping: only when deep */
     uint64_t entries[TABLE_COUNT];
     size_t n_dictionaries;
 } wire;
 
-/* What the walk learnt about one message. */
+/* Fields found in one message. */
 typedef struct facts {
-    const uint8_t *key, *key_ref;      /* KeyValue: both set, and where */
+    const uint8_t *key,
+        *key_ref; /* KeyValue: positions of key and key_strindex, which must not both be set */
     const uint8_t *trace_id, *span_id; /* Link */
     uint64_t trace_len, span_len;
 } facts;
@@ -38,9 +39,9 @@ static uint64_t offset(const wire *w, const uint8_t *p) { return (uint64_t)(p - 
 
 void wire_broken(checker *c, const step *self, const err *e)
 {
-    if (hit(c, RULE_WIRE))
-        keep_at(c, RULE_WIRE, e->offset, at_step(c, self), e->msg,
-                want(c, "protobuf of %s", check_kind_name(c->kind)));
+    if (violated(c, RULE_WIRE))
+        report_at(c, RULE_WIRE, e->offset, at_step(c, self), e->msg,
+                  expected_text(c, "protobuf of %s", check_kind_name(c->kind)));
 }
 
 /* ---- fields ---- */
@@ -48,15 +49,15 @@ void wire_broken(checker *c, const step *self, const err *e)
 void wire_text(checker *c, const uint8_t *base, const pb_field *f, const step *s)
 {
     size_t ok = utf8_valid((const char *)f->data, f->value);
-    if (LIKELY(ok == f->value) || !hit(c, RULE_P20)) return;
+    if (LIKELY(ok == f->value) || !violated(c, RULE_P20)) return;
     char q[80];
     str all = pb_bytes(f), near = {all.p + (ok > 12 ? ok - 12 : 0), 0};
     while (near.p > all.p && ((unsigned char)*near.p & 0xc0) == 0x80) near.p--;
     near.n = (size_t)(all.p + all.n - near.p);
     if (near.n > 28) near.n = 28;
-    keep_at(c, RULE_P20, (uint64_t)(f->data + ok - base), at_step(c, s),
-            saw(c, "byte 0x%02x at %zu of %s", f->data[ok], ok, quote(near, q, sizeof q)),
-            "valid UTF-8");
+    report_at(c, RULE_P20, (uint64_t)(f->data + ok - base), at_step(c, s),
+              found_text(c, "byte 0x%02x at %zu of %s", f->data[ok], ok, quote(near, q, sizeof q)),
+              "valid UTF-8");
 }
 
 void wire_packed(checker *c, const uint8_t *base, const field_desc *fd, const pb_cur *outer,
@@ -84,27 +85,28 @@ void wire_unknown(checker *c, const uint8_t *base, const message_desc *m, const 
     const field_desc *fd = message_field(m, f->number);
     uint64_t at_byte = (uint64_t)(f->at - base);
     if (f->number == 1000 && strcmp(m->name, "ResourceProfiles") == 0 && c->on[RULE_P45]) {
-        if (hit(c, RULE_P45))
-            keep_at(c, RULE_P45, at_byte, at_step(c, self), "field 1000",
-                    "no field 1000, which is reserved");
+        if (violated(c, RULE_P45))
+            report_at(c, RULE_P45, at_byte, at_step(c, self), "field 1000",
+                      "no field 1000, which is reserved");
         return;
     }
-    if (!hit(c, RULE_UNKNOWN)) return;
-    const char *found = fd ? saw(c, "field %u of %s is %s", f->number, m->name, kind)
-                           : saw(c, "field %u (%s) of %s", f->number, kind, m->name);
+    if (!violated(c, RULE_UNKNOWN)) return;
+    const char *found = fd ? found_text(c, "field %u of %s is %s", f->number, m->name, kind)
+                           : found_text(c, "field %u (%s) of %s", f->number, kind, m->name);
     step s = {self, fd ? fd->name : "", NO_INDEX};
-    keep_at(c, RULE_UNKNOWN, at_byte, at_step(c, fd ? &s : self), found,
-            fd ? want(c, "%s as %s", fd->name, kinds[field_wire_type(fd)])
-               : want(c, "fields of %s only", check_kind_name(c->kind)));
+    report_at(c, RULE_UNKNOWN, at_byte, at_step(c, fd ? &s : self), found,
+              fd ? expected_text(c, "%s as %s", fd->name, kinds[field_wire_type(fd)])
+                 : expected_text(c, "fields of %s only", check_kind_name(c->kind)));
 }
 
 static void profile_id_rule(wire *w, const pb_field *f, const step *s)
 {
     if (f->value == 0 || (f->value == 16 && !id_is_zero(f->data, 16))) return;
-    if (hit(w->c, RULE_P52))
-        keep_at(w->c, RULE_P52, offset(w, f->at), at_step(w->c, s),
-                f->value == 16 ? "16 zero bytes" : saw(w->c, "%" PRIu64 " bytes", f->value),
-                f->value == 16 ? "an id, or none" : "16 bytes or none");
+    if (violated(w->c, RULE_P52))
+        report_at(w->c, RULE_P52, offset(w, f->at), at_step(w->c, s),
+                  f->value == 16 ? "16 zero bytes"
+                                 : found_text(w->c, "%" PRIu64 " bytes", f->value),
+                  f->value == 16 ? "an id, or none" : "16 bytes or none");
 }
 
 /* ---- messages ---- */
@@ -127,27 +129,28 @@ static void id_length(wire *w, const step *self, const pb_field *at_field, const
                       const uint8_t *id, uint64_t len, uint64_t right)
 {
     if (len == right || (len == 0 && self->index == 0)) return;
-    if (!checker_list(w->c, &w->c->bad_links, self->index) || !hit(w->c, RULE_P80)) return;
+    if (!checker_list(w->c, &w->c->bad_links, self->index) || !violated(w->c, RULE_P80)) return;
     step s = {self, name, NO_INDEX};
-    keep_at(w->c, RULE_P80, id ? offset(w, id) : offset(w, at_field->at), at_step(w->c, &s),
-            saw(w->c, "%" PRIu64 " bytes", len), want(w->c, "%" PRIu64 " bytes", right));
+    report_at(w->c, RULE_P80, id ? offset(w, id) : offset(w, at_field->at), at_step(w->c, &s),
+              found_text(w->c, "%" PRIu64 " bytes", len),
+              expected_text(w->c, "%" PRIu64 " bytes", right));
 }
 
 static void link_rules(wire *w, const facts *x, const pb_field *f, const step *self)
 {
     id_length(w, self, f, "trace_id", x->trace_id, x->trace_len, 16);
     id_length(w, self, f, "span_id", x->span_id, x->span_len, 8);
-    if (self->index == 0 && (x->trace_len == 0 || x->span_len == 0) && hit(w->c, RULE_P04))
-        keep_at(w->c, RULE_P04, offset(w, f->at), at_step(w->c, self), "an empty link",
-                "16 and 8 zero bytes");
+    if (self->index == 0 && (x->trace_len == 0 || x->span_len == 0) && violated(w->c, RULE_P04))
+        report_at(w->c, RULE_P04, offset(w, f->at), at_step(w->c, self), "an empty link",
+                  "16 and 8 zero bytes");
 }
 
 static void finish(wire *w, const message_desc *m, const facts *x, const pb_field *f,
                    const step *self)
 {
-    if (m == w->keyvalue && x->key && x->key_ref && hit(w->c, RULE_P24))
-        keep_at(w->c, RULE_P24, offset(w, x->key_ref), at_step(w->c, self),
-                "key and key_strindex are both set", "one of the two");
+    if (m == w->keyvalue && x->key && x->key_ref && violated(w->c, RULE_P24))
+        report_at(w->c, RULE_P24, offset(w, x->key_ref), at_step(w->c, self),
+                  "key and key_strindex are both set", "one of the two");
     if (m == w->link) link_rules(w, x, f, self);
 }
 
@@ -158,7 +161,7 @@ static bool quiet(const wire *w, const message_desc *m)
     return false;
 }
 
-/* P-02: entry 0 with fields that nobody knows is not the zero value either. */
+/* P-02: an entry 0 with unknown fields is not the zero value. */
 static bool is_entry_0(const step *self)
 {
     return self && self->index == 0 && self->up && self->up->name &&
@@ -186,10 +189,10 @@ static void walk_fields(wire *w, const message_desc *m, pb_cur *c, const step *s
         bool packed = fd && f.wire == 2 && field_packable(fd);
         if (!fd || (f.wire != field_wire_type(fd) && !packed)) {
             wire_unknown(w->c, w->base, m, &f, self);
-            if (is_entry_0(self) && hit(w->c, RULE_P02))
-                keep_at(w->c, RULE_P02, offset(w, f.at), at_step(w->c, self),
-                        saw(w->c, "field %u, which this layout does not know", f.number),
-                        "the zero value");
+            if (is_entry_0(self) && violated(w->c, RULE_P02))
+                report_at(w->c, RULE_P02, offset(w, f.at), at_step(w->c, self),
+                          found_text(w->c, "field %u, unknown in this layout", f.number),
+                          "the zero value");
             continue;
         }
         step s = {self, fd->name, NO_INDEX};
@@ -199,9 +202,9 @@ static void walk_fields(wire *w, const message_desc *m, pb_cur *c, const step *s
             s.index = seen[fd - m->fields]++;
         if (fd->type == FT_MESSAGE && quiet(w, fd->message)) continue;
         if (fd->message == w->dictionary && w->dictionary && w->n_dictionaries++ &&
-            hit(w->c, RULE_P12))
-            keep_at(w->c, RULE_P12, offset(w, f.at), "dictionary",
-                    saw(w->c, "dictionary number %zu", w->n_dictionaries), "one dictionary");
+            violated(w->c, RULE_P12))
+            report_at(w->c, RULE_P12, offset(w, f.at), "dictionary",
+                      found_text(w->c, "dictionary %zu", w->n_dictionaries), "one dictionary");
         take(w, m, fd, &f, x, &s);
         walk_field(w, fd, c, &f, &s, depth);
     }
@@ -248,6 +251,6 @@ void check_wire(checker *c, const void *p, size_t n, bool deep)
     facts x = {0};
     walk_fields(&w, root, &cur, NULL, 0, &x);
     if (!pb_ok(&cur)) wire_broken(c, NULL, &e);
-    if (!w.n_dictionaries && pb_ok(&cur) && hit(c, RULE_P12))
-        keep_at(c, RULE_P12, NO_OFFSET, "dictionary", "no dictionary", "one dictionary");
+    if (!w.n_dictionaries && pb_ok(&cur) && violated(c, RULE_P12))
+        report_at(c, RULE_P12, NO_OFFSET, "dictionary", "no dictionary", "one dictionary");
 }

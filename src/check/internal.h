@@ -1,5 +1,5 @@
-/* check/internal.h - what the files of this room share: rule numbers, the collector of findings,
- * canonical entries, reachability. */
+/* check/internal.h - declarations that the files of src/check share: rule numbers, the collector of
+ * findings, canonical entries, reachability. */
 #pragma once
 #include "base/hash.h"
 #include "base/vec.h"
@@ -50,14 +50,14 @@ typedef struct canon canon;
 
 typedef struct checker {
     arena *a;      /* the report */
-    arena tmp;     /* everything else: freed before the report is handed out */
-    unsigned kind; /* a layout or a check_kind: whose rules are on */
+    arena tmp;     /* everything else; freed before the report is returned */
+    unsigned kind; /* the layout or check_kind whose rules are on */
     bool plain;    /* the bytes are not those of the input: examples have no offset */
     const model *m;
     const canon *canon;     /* NULL when no rule that is on needs it */
     const uint32_t *key_of; /* attribute -> canonical string of its key (NO_KEY: out of range) */
-    uint32_t *stamp;        /* string -> tick of the list that last had it as a key */
-    uint32_t *stamp_at;     /* string -> where in that list */
+    uint32_t *stamp;        /* string -> tick of the last list that has it as a key */
+    uint32_t *stamp_at;     /* string -> position in that list */
     uint32_t tick;
     u32s
         bad_links; /* entries of link_table with an id of a wrong length: a model has zeros there */
@@ -68,18 +68,18 @@ typedef struct checker {
     tally by[RULE_COUNT];
     const char *notes[CHECK_NOTES];
     size_t n_notes;
-    char path[CHECK_PATH_MAX], text[CHECK_TEXT_MAX], want[CHECK_TEXT_MAX];
+    char path[CHECK_PATH_MAX], text[CHECK_TEXT_MAX], expected_text[CHECK_TEXT_MAX];
 } checker;
 
 #define NO_KEY UINT32_MAX
 
 /* Reads the options: ERR_USAGE for an unknown id.  Rules that `kind` does not have are off. */
 NODISCARD bool checker_open(checker *c, const check_opts *o, unsigned kind, arena *a, err *e);
-/* Makes the report and frees what is temporary; ERR_LIMIT when memory ran out on the way. */
+/* Builds the report and frees temporary memory; ERR_MEMORY when memory ran out during the check. */
 NODISCARD bool checker_finish(checker *c, check_report *out, err *e);
 void checker_note(checker *c, const char *fmt, ...) PRINTF(2, 3);
 
-/* Appends to a list of indices in c->tmp; false at the budget. */
+/* Appends to a list of indices in c->tmp. Returns false when memory runs out. */
 static inline bool checker_list(checker *c, u32s *to, uint64_t i)
 {
     uint32_t *x = vec_push(&c->tmp, to);
@@ -88,21 +88,22 @@ static inline bool checker_list(checker *c, u32s *to, uint64_t i)
     return true;
 }
 
-/* Counts a violation; true when its example is wanted, so that only the first few are put in words:
- *     if (hit(c, RULE_P74)) keep(c, RULE_P74, at(c, "dictionary...[%zu]", i), saw(c, "%d", v), "..."); */
-static inline bool hit(checker *c, rule_no r)
+/* Counts a violation. Returns true for the first few, which are reported as examples:
+ *     if (violated(c, RULE_P74)) report(c, RULE_P74, at(c, "..."), found_text(c, "..."), "..."); */
+static inline bool violated(checker *c, rule_no r)
 {
     return c->on[r] && c->by[r].count++ < c->max_examples;
 }
 
-const char *at(checker *c, const char *fmt, ...) PRINTF(2, 3);   /* a path */
-const char *saw(checker *c, const char *fmt, ...) PRINTF(2, 3);  /* what was found */
-const char *want(checker *c, const char *fmt, ...) PRINTF(2, 3); /* what should have been */
-void keep(checker *c, rule_no r, const char *path, const char *found, const char *expected);
-void keep_at(checker *c, rule_no r, uint64_t offset, const char *path, const char *found,
-             const char *expected);
+const char *at(checker *c, const char *fmt, ...) PRINTF(2, 3);            /* a path */
+const char *found_text(checker *c, const char *fmt, ...) PRINTF(2, 3);    /* what was found */
+const char *expected_text(checker *c, const char *fmt, ...) PRINTF(2, 3); /* what is expected */
+void report(checker *c, rule_no r, const char *path, const char *found, const char *expected);
+void report_at(checker *c, rule_no r, uint64_t offset, const char *path, const char *found,
+               const char *expected);
 
-/* Untrusted text for a message: quoted, cut short, control and broken bytes as \xNN; in out[n]. */
+/* Writes untrusted text for a message to out[n]: quoted, truncated, with control characters and
+ * invalid bytes as \xNN. */
 const char *quote(str s, char *out, size_t n);
 
 /* ---- paths ---- */
@@ -118,20 +119,20 @@ typedef struct step {
 
 const char *at_step(checker *c, const step *s); /* the whole path */
 
-/* "resource_profiles[0].scope_profiles[1].profiles[2]" + suffix. */
+/* Returns "resource_profiles[0].scope_profiles[1].profiles[2]" and the suffix. */
 const char *at_profile(checker *c, size_t profile, const char *fmt, ...) PRINTF(3, 4);
 const char *at_scope(checker *c, size_t scope, const char *fmt, ...) PRINTF(3, 4);
 
-/* Gives examples without an offset the byte of their path: one walk over the bytes. */
+/* Sets the missing offsets of examples from their paths, in one walk over the bytes. */
 NODISCARD bool check_locate(checker *c, const void *p, size_t n);
 
-/* ---- areas: each looks at its part of c->m ---- */
+/* ---- areas: each checks its part of c->m ---- */
 
-/* check_wire.c: facts of the bytes.  `deep`: also inside samples, stacks, locations and functions,
- * where only unknown fields can hide. */
+/* check_wire.c: rules on bytes. With `deep`, also checks inside samples, stacks, locations and
+ * functions, where only unknown fields can be found. */
 void check_wire(checker *c, const void *p, size_t n, bool deep);
-/* One fact each: bytes that do not parse, broken UTF-8, a packed list, a field that is not in the
- * schema.  `base` is where offsets count from. */
+/* One rule each: bytes that do not parse, invalid UTF-8, a packed list, a field that is not in the
+ * schema.  Offsets count from `base`. */
 void wire_broken(checker *c, const step *self, const err *e);
 void wire_text(checker *c, const uint8_t *base, const pb_field *f, const step *s);
 void wire_packed(checker *c, const uint8_t *base, const field_desc *fd, const pb_cur *outer,
@@ -139,8 +140,8 @@ void wire_packed(checker *c, const uint8_t *base, const field_desc *fd, const pb
 void wire_unknown(checker *c, const uint8_t *base, const message_desc *m, const pb_field *f,
                   const step *self);
 
-/* check_layout.c: everything the schema of an older layout or a draft lets one say about p[0..n).
- * `rest`: only what today's checks do not know (1.8: temporality). */
+/* check_layout.c: the rules on p[0..n), a message of an older layout or a draft, by its schema.
+ * With `rest`, only rules that check_model does not have (1.8: temporality). */
 void check_layout(checker *c, const message_desc *root, const void *p, size_t n, bool rest);
 
 void check_tables(checker *c);     /* P-01 P-02 P-03 P-06 of the tables */
@@ -152,30 +153,31 @@ void check_envelope(checker *c);   /* resources, scopes, keys of all nested list
 void check_profiles(checker *c);
 void check_samples(checker *c);
 
-/* Index outside its table: counts P-06.  Path made by the caller with at(). */
+/* Reports P-06: index i is outside its table of n entries. The path comes from at(). */
 void bad_index(checker *c, const char *path, uint32_t i, size_t n);
 
-/* Who owns a list of attribute indices. */
+/* The owner of a list of attribute indices. */
 typedef enum owner_kind { OWNER_MAPPING, OWNER_LOCATION, OWNER_PROFILE, OWNER_SAMPLE } owner_kind;
 typedef struct owner {
     owner_kind kind;
     size_t i, j; /* entry, or profile and sample */
 } owner;
-/* P-06, P-21 and P-28 of one list. */
+/* Checks P-06, P-21 and P-28 on one list. */
 void check_attr_list(checker *c, owner w, const uint32_t *v, size_t n);
 
-/* UCUM, case sensitive, as the grammar of the specification has it. */
+/* Returns whether a unit is valid UCUM, case sensitive, by the grammar of the specification. */
 bool ucum_ok(str unit);
-/* The UCUM form of a word that profilers use ("bytes" -> "By"), or NULL. */
+/* Returns the UCUM code for a unit that profilers use ("bytes" -> "By"), or NULL. */
 const char *ucum_for(str unit);
 
-/* v + at, also for a pool that has no memory yet. */
+/* Returns v + at; NULL for a pool without memory. */
 static inline const uint32_t *pool_at(const u32s *pool, size_t at)
 {
     return pool->v ? pool->v + at : NULL;
 }
 
-/* Largest of v[0..n), 0 for none: four at a time, which the compiler does not do by itself at -O2. */
+/* Returns the largest of v[0..n), 0 for none. Reads four at a time, because compilers do not
+ * vectorize the loop at -O2. */
 static inline uint32_t u32_max(const uint32_t *v, size_t n)
 {
     uint32_t m[4] = {0};
@@ -188,7 +190,7 @@ static inline uint32_t u32_max(const uint32_t *v, size_t n)
     return m[2] > m[0] ? m[2] : m[0];
 }
 
-/* Hashes made before their slots are looked at: memory answers meanwhile. */
+/* Hashes computed ahead of the lookups, so that their slots are prefetched. */
 enum { HASH_AHEAD = 16 };
 
 static inline void hash_prefetch(const hash_index *x, uint64_t h)
@@ -196,7 +198,7 @@ static inline void hash_prefetch(const hash_index *x, uint64_t h)
     __builtin_prefetch(&x->slot[hash_first(x, h)]);
 }
 
-/* ---- canonical entries: sameness by resolved value, recursively ---- */
+/* ---- canonical entries: equal by resolved value, recursively ---- */
 
 struct canon {
     /* entry -> first equal entry; NULL: the table has no duplicates */
@@ -209,7 +211,7 @@ static inline uint32_t canon_of(const uint32_t *map, uint32_t i, size_t n)
     return map && i < n ? map[i] : i;
 }
 
-/* Tolerates indices outside their tables: they equal only themselves.  false at the budget. */
+/* Accepts indices outside their tables: each equals only itself. Returns false without memory. */
 NODISCARD bool canon_build(const model *m, arena *a, canon *out);
 
 /* Sorts v[0..n) and drops repeats; returns the new length. */
@@ -218,9 +220,9 @@ size_t sort_unique(uint32_t *v, size_t n);
 /* ---- reachability ---- */
 
 typedef struct reach {
-    /* entry -> 1 when a profile, sample, resource or scope leads to it; entry 0 always */
+    /* entry -> 1 when a profile, sample, resource or scope refers to it; entry 0 always */
     uint8_t *strings, *attributes, *mappings, *functions, *locations, *stacks, *links;
 } reach;
 
-/* `by` not NULL: references are followed to the canonical entry.  false at the budget. */
+/* With `by`, references are followed to the canonical entry. Returns false without memory. */
 NODISCARD bool reach_build(const model *m, const canon *by, arena *a, reach *out);

@@ -1,8 +1,8 @@
-/* check/profcheck.h - a message as Go's protobuf decoder sees it, for the verdict of profcheck.
+/* check/profcheck.h - reads a message like Go's protobuf decoder, for the verdict of profcheck.
  *
- * Go is both stricter and laxer than our own decoder: a field of another wire type and a whole group
- * are kept as unknown bytes, broken UTF-8 is refused, nesting goes 10000 deep.  Only what profcheck
- * looks at is kept. */
+ * Go is both stricter and more tolerant than Kiln's decoder: it keeps a field of another wire type and a
+ * whole group as unknown bytes, rejects invalid UTF-8, and accepts 10000 levels.  Only the fields that
+ * profcheck checks are stored. */
 #pragma once
 #include "base/err.h"
 #include "base/vec.h"
@@ -21,11 +21,11 @@ typedef struct go_field {
     const uint8_t *data; /* length-delimited */
 } go_field;
 
-/* The next field; false at the end or when malformed (*bad). */
+/* Reads the next field. Returns false at the end, or when malformed (sets *bad). */
 bool go_next(go_cur *c, go_field *f, bool *bad);
 bool go_varint(go_cur *c, uint64_t *v);
 
-/* Is p[0..n) what Go's proto.Unmarshal takes for a ProfilesData?  NULL, or why not. */
+/* Returns NULL if Go's proto.Unmarshal accepts p[0..n) as a ProfilesData, otherwise the reason. */
 const char *go_validate(const void *p, size_t n, arena *a, bool *limit);
 
 /* ---- the dictionary ---- */
@@ -76,33 +76,33 @@ typedef struct go_dict {
     bool attribute_0_value; /* attribute_table[0].value has a member of its oneof set */
 } go_dict;
 
-/* Decodes all dictionaries of a valid message into one.  false at the budget. */
+/* Decodes all dictionaries of a valid message into one. Returns false when memory runs out. */
 NODISCARD bool go_decode_dict(const void *p, size_t n, arena *a, go_dict *out);
 
 /* Appends the int32s of a packed or single field. */
 NODISCARD bool go_take_i32s(const go_field *f, arena *a, i32s *out);
 
-/* ---- the verdict in the making ---- */
+/* ---- the state of the checks ---- */
 
 typedef struct profcheck {
     go_dict d;
     profcheck_opts o;
     profcheck_result *out;
     arena *a;
-    i32s attrs;     /* of the sample or profile at hand */
-    u64s times;     /* of the sample at hand */
-    const char *in; /* "resource_profiles[0]: scope_profiles[0]: ..." of the place at hand */
+    i32s attrs;     /* of the current sample or profile */
+    u64s times;     /* of the current sample */
+    const char *in; /* the current path: "resource_profiles[0]: scope_profiles[0]: ..." */
     char place[160];
     uint32_t *key_of;      /* attribute -> canonical string of its key */
-    uint32_t *stamp, tick; /* string -> list that last had it as a key */
+    uint32_t *stamp, tick; /* string -> the last list that has it as a key */
     bool panicked, limit;
 } profcheck;
 
 void profcheck_fails(profcheck *j, const char *fmt, ...) PRINTF(2, 3);
-/* Go stops here and everything found before is lost with it. */
+/* Records that Go panics here, which loses all errors found before. */
 void profcheck_panics(profcheck *j, const char *why);
 void profcheck_index(profcheck *j, int32_t i, size_t n, const char *fmt, ...) PRINTF(4, 5);
-/* checkAttributeIndices: ranges and unique keys. */
+/* profcheck's checkAttributeIndices: checks ranges and unique keys. */
 void profcheck_list(profcheck *j, const int32_t *v, size_t n, const char *prefix);
 
 static inline bool go_outside(int32_t i, size_t n) { return i < 0 || (size_t)i >= n; }
@@ -112,7 +112,7 @@ static inline bool go_outside(int32_t i, size_t n) { return i < 0 || (size_t)i >
         if (go_outside((i), (n))) profcheck_index((j), (i), (n), __VA_ARGS__);                     \
     } while (0)
 
-/* ---- profiles, once more for the orphans ---- */
+/* ---- profiles, for the checks and the orphans ---- */
 
 typedef struct go_sample {
     int32_t stack, link;
@@ -124,7 +124,7 @@ typedef struct go_profile {
     uint64_t time, duration;
 } go_profile;
 
-/* Lists go to j->attrs and j->times.  false at the budget. */
+/* Read a sample or profile; lists go to j->attrs and j->times. Return false without memory. */
 NODISCARD bool go_take_sample(profcheck *j, const go_field *f, go_sample *s);
 NODISCARD bool go_take_profile(profcheck *j, go_cur c, go_profile *p);
 

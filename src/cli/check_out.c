@@ -1,3 +1,4 @@
+/* Prints findings, rules and repairs of `kiln check` as text and JSON (docs/check.md). */
 #include "cli/check_out.h"
 
 #include "draw/human.h"
@@ -203,8 +204,9 @@ void check_rules_text(cli *c)
         buf_putc(&c->out, '\n');
     }
     buf_z(&c->out,
-          "\n- no data can show a violation.  In parentheses: the layouts and formats that\n"
-          "have the rule, unless they are " TODAY ".  --json has expectation, fix and source.\n");
+          "\n- means that no data can show a violation. Parentheses list the layouts and\n"
+          "formats of a rule that does not apply to " TODAY ". --json adds expectation, fix and\n"
+          "source.\n");
 }
 
 void check_rules_json(cli *c)

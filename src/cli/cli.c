@@ -1,7 +1,11 @@
+/* Code that all commands share: output, messages on standard error, progress lines and colours.
+ * Messages may contain file names and text of inputs, so characters that a terminal would interpret
+ * are replaced before printing. */
 #include "cli/cli.h"
 
 #include "base/utf8.h"
 #include "draw/ascii.h"
+#include "wire/json.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <unistd.h>
@@ -31,7 +35,7 @@ bool cli_flush(cli *c)
     return ok;
 }
 
-/* Names of files and texts of inputs are in messages: what a terminal would act on becomes `?`. */
+/* Replaces control and bidirectional characters by `?`. */
 static void hide_harmful(char *line)
 {
     uint32_t code;
@@ -48,9 +52,9 @@ static void hide_harmful(char *line)
     line[to] = '\0';
 }
 
-static void say(cli *c, const char *fmt, va_list ap) PRINTF(2, 0);
+static void put_message(cli *c, const char *fmt, va_list ap) PRINTF(2, 0);
 
-static void say(cli *c, const char *fmt, va_list ap)
+static void put_message(cli *c, const char *fmt, va_list ap)
 {
     cli_status(c, "%s", "");
     char line[1024];
@@ -66,7 +70,7 @@ void cli_fail(cli *c, exit_code code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say(c, fmt, ap);
+    put_message(c, fmt, ap);
     va_end(ap);
     if (code > c->worst) c->worst = code;
 }
@@ -75,7 +79,7 @@ void cli_note(cli *c, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say(c, fmt, ap);
+    put_message(c, fmt, ap);
     va_end(ap);
 }
 
@@ -119,4 +123,13 @@ const char *paint_on(bool color, paint p)
         [PAINT_CYAN] = "\033[36m",
     };
     return color ? codes[p] : "";
+}
+
+void cli_open_files(json_out *o)
+{
+    json_put_object(o);
+    json_put_key(o, STR("schema"));
+    json_put_i64(o, 1);
+    json_put_key(o, STR("files"));
+    json_put_array(o);
 }

@@ -1,4 +1,4 @@
-/* cli/cli.h - what every command of `kiln` gets and gives back. */
+/* cli/cli.h - the state of one invocation of `kiln`, passed to every command. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -9,39 +9,45 @@
 typedef struct cli {
     cli_options o;
     const struct command *command;
-    const char **args; /* what is left after the options */
+    const char **args; /* operands */
     size_t n_args;
-    buf out;   /* for stdout: written by main, or by cli_flush when it grows */
-    int fd;    /* that is, stdout; `run` leaves that to the program and writes to stderr */
-    term term; /* of fd; color already follows --color */
+    buf out;   /* output so far; main writes it, or cli_flush when it is large */
+    int fd;    /* where `out` is written: stdout, or stderr for `run`, whose program owns stdout */
+    term term; /* properties of fd; --color is already applied */
     term term_err;
-    uint64_t seed;         /* of the hash tables */
-    bool out_closed;       /* the reader of a pipe went away: no complaint, no more output */
-    bool pages;            /* the output is for a person at a terminal: long, through a pager */
-    bool verbatim;         /* the output is data or a file, not for a person to read */
-    bool status;           /* a passing line is on the terminal */
-    uint64_t ignored;      /* the signals that were ignored when we were started (sys/child.h) */
+    uint64_t seed;         /* seed of the hash tables */
+    bool out_closed;       /* the reader closed the pipe: no error, no more output */
+    bool pages;            /* show long output through a pager */
+    bool verbatim;         /* the output is data or a file, not text for people */
+    bool status;           /* a progress line is on the terminal */
+    uint64_t ignored;      /* signals that were ignored when kiln was started (sys/child.h) */
     exit_code worst;       /* highest code seen so far */
-    struct naming *naming; /* looked up without being asked (cli/naming.h); NULL: none yet */
+    struct naming *naming; /* automatic symbol lookup (cli/naming.h); NULL: not used yet */
 } cli;
 
-/* Before c->out is shown: marks that only UTF-8 has become ASCII where the locale is another. */
+/* Replaces UTF-8 marks in c->out by ASCII if the locale is not UTF-8.  Call it before c->out is
+ * shown. */
 void cli_localize(cli *c);
 
-/* Writes c->out to stdout and empties it.  false after a failure that was already reported. */
+/* Writes c->out to c->fd and empties it.  Returns false after reporting a failure. */
 bool cli_flush(cli *c);
 
-/* "kiln: " and one line on stderr; the exit code is remembered. */
+/* Prints "kiln: " and one line on stderr; raises the exit code to at least `code`. */
 void cli_fail(cli *c, exit_code code, const char *fmt, ...) PRINTF(3, 4);
-/* "kiln: path: sentence (byte, place)", then what to do about it where we know. */
+/* Prints "kiln: path: sentence (byte, path in the message)".  The kind of error determines the exit
+ * code. */
 void cli_fail_err(cli *c, const char *path, const err *e);
-/* A line on stderr that is no failure. */
+/* Prints "kiln: " and one line on stderr; the exit code does not change. */
 void cli_note(cli *c, const char *fmt, ...) PRINTF(2, 3);
 
-/* A passing "what I am doing" on the terminal; "" takes it away.  Nothing when it is no terminal. */
+/* Shows a progress line on stderr; "" removes it.  Does nothing if stderr is not a terminal. */
 void cli_status(cli *c, const char *fmt, ...) PRINTF(2, 3);
 
-/* ---- colour: a name when it is on, "" when it is off ---- */
+/* Writes {"schema": 1, "files": [ ; the caller writes the files and closes both. */
+struct json_out;
+void cli_open_files(struct json_out *o);
+
+/* ---- colours ---- */
 typedef enum paint {
     PAINT_OFF,
     PAINT_BOLD,
@@ -51,7 +57,8 @@ typedef enum paint {
     PAINT_GREEN,
     PAINT_CYAN
 } paint;
-const char *paint_on(bool color, paint p); /* PAINT_OFF: back to normal */
+/* Returns the escape sequence, or "" if color is false.  PAINT_OFF resets. */
+const char *paint_on(bool color, paint p);
 
 /* ---- commands: one file each ---- */
 exit_code cmd_run(cli *c);

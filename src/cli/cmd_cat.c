@@ -1,3 +1,6 @@
+/* `kiln cat`: prints every field of every message without interpreting it.  Text is written as it
+ * is produced, so that memory does not grow with the file.  Formats other than OTLP are converted
+ * first, because they have no OTLP message. */
 #include "cli/cli.h"
 
 #include "cli/input.h"
@@ -7,7 +10,6 @@
 #include "wire/otlp_json.h"
 #include "base/ban.h"
 
-/* Text leaves as it comes, so that a large file needs no large buffer. */
 static bool to_stdout(void *ctx, str text, err *e)
 {
     cli *c = ctx;
@@ -22,7 +24,7 @@ static dump_format wanted(const cli *c)
     return c->o.format ? dump_format_from_name(str_of(c->o.format), &known) : DUMP_YAML;
 }
 
-/* Between payloads, in the way of each form. */
+/* Separates payloads; JSON has one payload per line. */
 static void separator(cli *c, const payload *p)
 {
     if (p->index == 0) return;
@@ -33,7 +35,7 @@ static void separator(cli *c, const payload *p)
     }
 }
 
-/* Which layout to print by: forced, or found; a doubtful one is said. */
+/* Returns the forced or detected layout.  Reports a layout that is not certain. */
 static layout layout_of(cli *c, const char *path, str bytes)
 {
     if (c->o.layout) return layout_from_name(str_of(c->o.layout));
@@ -41,8 +43,9 @@ static layout layout_of(cli *c, const char *path, str bytes)
     layout_verdict v;
     layout_detect(bytes.p, bytes.n, &v);
     if (v.confidence == LAYOUT_NONE || v.confidence == LAYOUT_AMBIGUOUS)
-        cli_note(c, "%s: printed as layout %s, which is not certain: %s (--layout forces one)",
-                 input_name(path), layout_name(v.layout), v.evidence);
+        cli_note(
+            c, "%s: printed as layout %s, but the layout is not certain: %s (--layout forces one)",
+            input_name(path), layout_name(v.layout), v.evidence);
     return v.layout == LAYOUT_UNKNOWN ? LAYOUT_CURRENT : v.layout;
 }
 
@@ -73,7 +76,7 @@ static bool dump(cli *c, const char *path, const payload *p, err *e)
     return ok;
 }
 
-/* The model of any format, printed as the first draft printed its example. */
+/* Prints an input of any format in the shape of the example in the arrays draft. */
 static void cat_arrays(cli *c, const char *path)
 {
     input in;
@@ -84,14 +87,14 @@ static void cat_arrays(cli *c, const char *path)
     input_close(&in);
 }
 
-/* Another format has no message of its own: it is shown as the one that `kiln convert` makes of it. */
+/* Prints the message that `kiln convert` would write for an input that is not OTLP. */
 static void cat_converted(cli *c, const char *path, const format *from)
 {
     input in;
     buf pb = {0};
     err e = {0};
     if (!input_open(c, path, &in)) return;
-    cli_note(c, "%s: this is %s; printed is the OTLP message that `kiln convert` makes of it",
+    cli_note(c, "%s: the input is %s; this is the OTLP message that `kiln convert` makes of it",
              input_name(path), from->name);
     payload p = {.kind = PAYLOAD_PROTOBUF};
     bool ok = otlp_encode(&in.doc.model, &(otlp_encode_opts){0}, &pb, &e);
@@ -122,7 +125,7 @@ static void cat(cli *c, const char *path)
         return;
     }
     err e = {0};
-    arena a = arena_beside(&in.arena); /* of one payload */
+    arena a = arena_beside(&in.arena); /* memory of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
     bool ok = true;
     for (payload p; ok && !c->out_closed && frames_next(&f, &p, &e); arena_reset(&a)) {
@@ -130,7 +133,7 @@ static void cat(cli *c, const char *path)
         ok = dump(c, path, &p, &e) && cli_flush(c);
     }
     if (e.code && !c->out_closed) {
-        cli_flush(c); /* what came before the failure */
+        cli_flush(c); /* writes the output before the failure */
         cli_fail_err(c, path, &e);
     }
     arena_free(&a);

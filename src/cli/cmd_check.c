@@ -1,3 +1,6 @@
+/* `kiln check`: runs the rules of check/check.h over each payload of each file. Also implements
+ * --fix and --profcheck. Only the first few payloads with findings are printed in full, so that the
+ * output for a stream of broken messages stays readable. */
 #include "cli/cli.h"
 
 #include "cli/check_out.h"
@@ -26,9 +29,9 @@ static bool judge(const cli *c, input *in, payload *p, arena *a, check_report *r
 
 /* ---- one file ---- */
 
-enum { SHOWN = 3 }; /* payloads of one file whose findings are printed in full */
+enum { SHOWN = 3 }; /* payloads per file whose findings are printed in full */
 
-/* What was found so far in one file. */
+/* Findings of one file so far. */
 typedef struct review {
     const char *path;
     json_out *json; /* NULL: text */
@@ -56,7 +59,7 @@ static void show_json(const review *w, const payload *p, const check_report *r)
     json_put_object_end(w->json);
 }
 
-/* A lone payload is shown whatever it says; of several only those that have something to say. */
+/* Shows a payload: a single one always, of several only those with findings. */
 static void show(cli *c, review *w, const payload *p, bool several, const check_report *r)
 {
     if (r->errors && c->worst < EXIT_BAD_INPUT) c->worst = EXIT_BAD_INPUT;
@@ -73,7 +76,7 @@ static void show(cli *c, review *w, const payload *p, bool several, const check_
     }
 }
 
-/* Another format that has rules, or NULL. */
+/* Returns the format if it is not OTLP and has its own rules, otherwise NULL. */
 static const format *with_rules(const cli *c, const input *in)
 {
     if (c->o.layout) return NULL;
@@ -108,7 +111,7 @@ static void check_file(cli *c, const char *path, json_out *o)
     }
     if (!input_holds_otlp(c, &in)) return;
     err e = {0};
-    arena a = arena_beside(&in.arena); /* of one payload */
+    arena a = arena_beside(&in.arena); /* memory of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
     review w = {.path = path, .json = o};
     bool ok = true, several = false;
@@ -180,7 +183,7 @@ static void add_actions(fix_report *total, const fix_report *r)
     }
 }
 
-/* Every payload repaired, then all in one model. */
+/* Repairs every payload and joins the results into one model. */
 static bool repair(cli *c, input *in, fix_report *total, model *out, err *e)
 {
     frames f = frames_of(in->doc.bytes, c->o.max_payload, &in->arena);
@@ -188,7 +191,7 @@ static bool repair(cli *c, input *in, fix_report *total, model *out, err *e)
     VEC(model) fixed = {0};
     for (payload p; frames_next(&f, &p, e);) {
         model broken, *m = vec_push(&in->arena, &fixed);
-        if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+        if (!m) return err_memory(e);
         fix_report r = {0};
         layout l = format_force(&ro, &p);
         if (!check_payload_read(&p, l, &in->ledger, &in->arena, &broken, e)) return false;
@@ -201,7 +204,7 @@ static bool repair(cli *c, input *in, fix_report *total, model *out, err *e)
         return true;
     }
     const model **list = arena_new(&in->arena, const model *, fixed.n);
-    if (!list) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!list) return err_memory(e);
     for (size_t i = 0; i < fixed.n; i++) list[i] = &fixed.v[i];
     return model_merge(list, fixed.n, &(merge_opts){0}, &in->arena, out, e);
 }
@@ -253,13 +256,14 @@ static void fix_file(cli *c, const char *path, json_out *o)
 static bool usage(cli *c)
 {
     const char *wrong = NULL;
-    if (!c->n_args) wrong = "check wants FILE...; for example: kiln check app.otlp";
+    if (!c->n_args) wrong = "check needs FILE...; for example: kiln check app.otlp";
     if (c->o.fix && c->n_args != 1) wrong = "--fix repairs one file at a time";
-    if (c->o.fix && !c->o.output) wrong = "--fix wants a place for the result: --output=FILE";
-    if (!c->o.fix && c->o.output) wrong = "--output belongs to --fix";
+    if (c->o.fix && !c->o.output) wrong = "--fix requires --output=FILE for the result";
+    if (!c->o.fix && c->o.output) wrong = "--output requires --fix";
     if (c->o.fix && c->o.json && c->o.output && !strcmp(c->o.output, "-"))
-        wrong = "--json prints the repairs on standard output, so the result cannot go there too";
-    if (c->o.fix && c->o.profcheck) wrong = "--fix and --profcheck do not go together";
+        wrong =
+            "--json prints the repairs to standard output, so --output cannot be standard output";
+    if (c->o.fix && c->o.profcheck) wrong = "--fix and --profcheck cannot be combined";
     if (wrong) cli_fail(c, EXIT_USAGE, "%s", wrong);
     return !wrong;
 }
@@ -275,13 +279,7 @@ exit_code cmd_check(cli *c)
     }
     if (!usage(c)) return c->worst;
     json_out o = {.b = &c->out, .pretty = true};
-    if (c->o.json) {
-        json_put_object(&o);
-        json_put_key(&o, STR("schema"));
-        json_put_i64(&o, 1);
-        json_put_key(&o, STR("files"));
-        json_put_array(&o);
-    }
+    if (c->o.json) cli_open_files(&o);
     void (*one)(cli *, const char *, json_out *) = c->o.fix         ? fix_file
                                                    : c->o.profcheck ? profcheck_file
                                                                     : check_file;

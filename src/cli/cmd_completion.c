@@ -1,3 +1,4 @@
+/* `kiln completion`: chooses the script; completion.c writes it. */
 #include "cli/cli.h"
 
 #include "base/ban.h"
@@ -10,7 +11,7 @@ exit_code cmd_completion(cli *c)
     } else if (!strcmp(c->args[0], "zsh")) {
         completion_zsh(&c->out);
     } else {
-        cli_fail(c, EXIT_USAGE, "no completion for `%s`; there is one for bash and one for zsh",
+        cli_fail(c, EXIT_USAGE, "no completion for `%s`; supported shells are bash and zsh",
                  c->args[0]);
         return EXIT_USAGE;
     }

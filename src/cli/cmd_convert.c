@@ -1,3 +1,6 @@
+/* `kiln convert`, and the reading and writing of `kiln merge`. If nothing has to change, the bytes
+ * of the input are copied instead of decoded and encoded again. The loss ledger of all inputs and
+ * of the output is printed before the output is written, so that --strict can still prevent it. */
 #include "cli/cli.h"
 
 #include "cli/convert.h"
@@ -11,25 +14,25 @@
 #include "base/ban.h"
 #include <sys/stat.h>
 
-enum { LONG_WORK = 32 << 20 }; /* bytes of input that are worth a word on the terminal */
+enum { LONG_WORK = 32 << 20 }; /* bytes of input from which a progress line is shown */
 
 typedef struct conversion {
     cli *c;
     output out;
-    const char **in_path; /* the names of the inputs */
+    const char **in_path; /* paths of the inputs */
     input *in;
     size_t n_in;
     supply supply;
-    bool merge;    /* `kiln merge`: one profile of each type, whatever comes in */
-    ledger ledger; /* of all inputs and the output */
-    buf bytes;     /* the output, not yet compressed, when it was encoded */
-    str result;    /* bytes, or a view of the input's */
+    bool merge;    /* `kiln merge`: always join, even a single input */
+    ledger ledger; /* losses of all inputs and the output */
+    buf bytes;     /* the encoded output, not yet compressed */
+    str result;    /* view of `bytes`, or of the input when it is copied */
 } conversion;
 
-/* ---- what to write ---- */
+/* ---- copying ---- */
 
-/* Options that change what is written, whatever comes in. */
-static bool asks_for_change(const conversion *v)
+/* Returns whether an option changes the output regardless of the input. */
+static bool changes_output(const conversion *v)
 {
     const cli_options *o = &v->c->o;
     return v->merge || o->canonical || o->string_refs || o->no_extras || o->keep_original ||
@@ -38,24 +41,24 @@ static bool asks_for_change(const conversion *v)
 
 static bool is_copy(const conversion *v)
 {
-    return v->n_in == 1 && !asks_for_change(v) && document_is(&v->in[0].doc, v->out.to);
+    return v->n_in == 1 && !changes_output(v) && document_is(&v->in[0].doc, v->out.to);
 }
 
-/* JSON lines stay JSON lines when that is what the output is called. */
+/* Returns whether input and output are JSON lines, which are copied. */
 static bool is_copy_of_lines(const conversion *v)
 {
     const document *d = &v->in[0].doc;
     bool lines = str_ends(str_of(v->out.path), STR(".jsonl")) && v->out.to == &format_otlp_json;
     for (size_t i = 0; i < d->parts.n; i++) lines &= d->parts.v[i].format == &format_otlp_json;
-    return lines && v->n_in == 1 && d->framing == FRAMING_JSON && !asks_for_change(v);
+    return lines && v->n_in == 1 && d->framing == FRAMING_JSON && !changes_output(v);
 }
 
-/* ---- how ---- */
+/* ---- encoding ---- */
 
 static bool merged(conversion *v, arena *a, model *out, err *e)
 {
     const model **in = arena_new(a, const model *, v->n_in);
-    if (!in) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!in) return err_memory(e);
     for (size_t i = 0; i < v->n_in; i++) in[i] = &v->in[i].doc.model;
     merge_opts o = {.join = v->merge || (v->n_in > 1 && !v->c->o.split),
                     .canonical = v->c->o.canonical,
@@ -63,23 +66,24 @@ static bool merged(conversion *v, arena *a, model *out, err *e)
     return model_merge(in, v->n_in, &o, a, out, e);
 }
 
-/* What travelled in an attribute that is left out did not travel. */
-static void uncarry(ledger *l, uint64_t n_gone)
+/* Turns carried entries into losses, because --no-extras removed the kiln.* attributes that carried
+ * them. */
+static void mark_lost(ledger *l, uint64_t n_gone)
 {
     ledger out = {0};
-    bool told = false;
+    bool found = false;
     for (size_t i = 0; i < l->n; i++) {
         const loss *x = &l->v[i];
         bool ours = x->carried_as && str_starts(str_of(x->carried_as), STR("kiln."));
-        told |= ours;
+        found |= ours;
         ledger_add_n(&out, x->stage, x->concept, ours ? NULL : x->carried_as, x->count, x->path,
                      str_of(x->value));
     }
-    if (!told) ledger_add_n(&out, STAGE_WRITE, LOSS_ATTRIBUTE, NULL, n_gone, "kiln.*", (str){0});
+    if (!found) ledger_add_n(&out, STAGE_WRITE, LOSS_ATTRIBUTE, NULL, n_gone, "kiln.*", (str){0});
     *l = out;
 }
 
-/* The model to write; `made` holds it when it is a new one. */
+/* Returns the model to write: that of the first input, or *made. */
 static const model *final_model(conversion *v, model *made, err *e)
 {
     arena *a = &v->in[0].arena;
@@ -96,7 +100,7 @@ static const model *final_model(conversion *v, model *made, err *e)
         model full = *m;
         if (!model_without(&full, STR("kiln."), a, made, &n_gone, e)) return NULL;
         m = made;
-        uncarry(&v->ledger, n_gone);
+        mark_lost(&v->ledger, n_gone);
     }
     supply_ids(&v->supply, m);
     model_executables_first(m);
@@ -134,9 +138,9 @@ static bool produce(conversion *v, err *e)
     return encode(v, e);
 }
 
-/* ---- what was lost ---- */
+/* ---- messages ---- */
 
-static void tell(conversion *v)
+static void print_losses(conversion *v)
 {
     cli *c = v->c;
     if (c->o.json) {
@@ -160,8 +164,8 @@ static bool carries_original(const model *m)
     return false;
 }
 
-/* Why an input is not in its profile although --keep-original was given. */
-static void tell_not_kept(const conversion *v)
+/* Prints why --keep-original had no effect on some inputs. */
+static void note_not_embedded(const conversion *v)
 {
     for (size_t i = 0; i < v->n_in; i++) {
         const document *d = &v->in[i].doc;
@@ -170,29 +174,29 @@ static void tell_not_kept(const conversion *v)
         if (d->format->original == ORIGINAL_ADVISED_AGAINST)
             cli_note(
                 v->c,
-                "%s was not kept: the specification advises against %s as an original, because "
-                "the profile holds all of it. Give --keep-original twice to keep it",
+                "%s was not embedded: the specification advises against embedding %s, because the "
+                "profile already has all of its contents; give --keep-original twice to embed it",
                 path, d->format->name);
         else if (d->format->original == ORIGINAL_IS_PROFILE)
-            cli_note(v->c, "%s was not kept: the profile is the file itself", path);
+            cli_note(v->c, "%s was not embedded: the file already is an OTLP profile", path);
         else
-            cli_note(v->c, "%s was not kept: it holds no profile to keep it in", path);
+            cli_note(v->c, "%s was not embedded: it has no profile to embed it in", path);
     }
 }
 
-/* A flag that found nothing to do may be a mistake. */
-static void tell_unused(const conversion *v)
+/* Reports options that had no effect, because they may be a mistake. */
+static void note_unused(const conversion *v)
 {
     cli *c = v->c;
     const supply *s = &v->supply;
     if (c->o.quiet) return;
-    if (c->o.keep_original) tell_not_kept(v);
+    if (c->o.keep_original) note_not_embedded(v);
     if ((s->start || s->end) && !s->used_window)
-        cli_note(c, "--start and --end were not used: every profile has its own time");
+        cli_note(c, "--start and --end had no effect: every profile records its own time");
     if (s->type.n && !s->used_type)
-        cli_note(c, "--sample-type was not used: every profile has its own type");
+        cli_note(c, "--sample-type had no effect: every profile records its own type");
     if (s->schema_url.n && !s->used_schema)
-        cli_note(c, "--schema-url was not used: every resource has its own");
+        cli_note(c, "--schema-url had no effect: every resource has its own");
 }
 
 static size_t input_bytes(const conversion *v)
@@ -210,10 +214,10 @@ static void convert(conversion *v)
     bool ok = produce(v, &e);
     if (!ok) cli_fail_err(c, v->out.path, &e);
     if (!ok) return;
-    tell(v);
-    tell_unused(v);
+    print_losses(v);
+    note_unused(v);
     if (c->o.strict && ledger_lost(&v->ledger)) {
-        cli_fail(c, EXIT_BAD_INPUT, "%s: not written, because something would be lost (--strict)",
+        cli_fail(c, EXIT_BAD_INPUT, "%s: not written, because information would be lost (--strict)",
                  v->out.path);
         return;
     }
@@ -222,7 +226,6 @@ static void convert(conversion *v)
     if (!ok) output_fail(c, &v->out, &e);
 }
 
-/* Opens the inputs, converts, closes. */
 static void run(conversion *v)
 {
     v->in = calloc(v->n_in, sizeof *v->in);
@@ -241,7 +244,7 @@ static void run(conversion *v)
 
 /* ---- usage ---- */
 
-/* Also by another name, or through a link. */
+/* Returns whether both paths name the same file, also through links. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -253,7 +256,7 @@ static bool replaces_input(cli *c, const conversion *v)
 {
     for (size_t i = 0; i < v->n_in; i++) {
         if (!is_same_file(v->in_path[i], v->out.path)) continue;
-        cli_fail(c, EXIT_USAGE, "%s is also the output, and would be replaced: name another output",
+        cli_fail(c, EXIT_USAGE, "%s is both input and output; choose another output",
                  v->in_path[i]);
         return true;
     }
@@ -287,7 +290,7 @@ static bool single_usage(cli *c, conversion *v)
 
 /* ---- --split into a directory ---- */
 
-/* in/app.pb.gz with .otlp becomes OUT/app.otlp. */
+/* Builds the output name: "in/app.pb.gz" converted to OTLP becomes "OUT/app.otlp". */
 static void own_name(buf *b, const char *dir, const char *in, const format *to)
 {
     const char *slash = strrchr(in, '/');
@@ -309,8 +312,8 @@ static bool split_usage(cli *c, const conversion *v, char *const *names)
     for (size_t i = 0; i < v->n_in; i++)
         for (size_t k = 0; k < i; k++) {
             if (strcmp(names[i], names[k])) continue;
-            cli_fail(c, EXIT_USAGE, "%s and %s would both become %s", v->in_path[k], v->in_path[i],
-                     names[i]);
+            cli_fail(c, EXIT_USAGE, "%s and %s would both be written to %s", v->in_path[k],
+                     v->in_path[i], names[i]);
             return false;
         }
     return true;
@@ -348,7 +351,7 @@ exit_code convert_files(cli *c, bool merge)
         v.out.to = c->o.to ? format_named(str_of(c->o.to)) : &format_otlp;
         split(c, &v);
     } else if (single_usage(c, &v)) {
-        v.out.quick = merge; /* what is merged is merged again */
+        v.out.quick = merge; /* merged files are often merged again: compress fast */
         run(&v);
     }
     return c->worst;

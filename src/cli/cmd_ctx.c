@@ -1,4 +1,5 @@
-/* `kiln ctx`: what a running process publishes for profilers. */
+/* `kiln ctx`: reads the context that a process publishes (ctx/contexts.h) and explains why there is
+ * none. */
 #include "cli/cli.h"
 
 #include "cli/ctx_out.h"
@@ -20,29 +21,32 @@ static bool pid_parse(const char *text, int *pid)
 static void fail(cli *c, int pid, const err *e)
 {
     if (e->code == ERR_SYS && (e->sys == EPERM || e->sys == EACCES))
-        cli_fail(c, EXIT_ENVIRONMENT,
-                 "process %d may not be read: be its user, or root (sudo kiln ctx %d)", pid, pid);
+        cli_fail(
+            c, EXIT_ENVIRONMENT,
+            "no permission to read process %d: run kiln as its user or as root (sudo kiln ctx %d)",
+            pid, pid);
     else
         cli_fail_err(c, NULL, e);
 }
 
-/* Something that a reader could use, or the reason why there is nothing. */
+/* Returns success if anything was published; otherwise reports the reason. */
 static exit_code judge(cli *c, const contexts *x)
 {
     if (x->has_process || x->n_with) {
-        if (x->n_failed) cli_note(c, "%zu threads could not be looked at", x->n_failed);
+        if (x->n_failed) cli_note(c, "%zu threads could not be read", x->n_failed);
         return EXIT_FINE;
     }
     if (x->n_failed) {
-        cli_fail(c, EXIT_ENVIRONMENT, "no thread of process %d could be looked at: %.*s", x->pid,
+        cli_fail(c, EXIT_ENVIRONMENT, "no thread of process %d could be read: %.*s", x->pid,
                  STR_ARG(x->threads.v[0].why));
     } else if (x->process.n_mappings) {
         cli_fail(c, EXIT_BAD_INPUT,
-                 "process %d has memory called OTEL_CTX, but no header of version 2 in it", x->pid);
+                 "process %d has a mapping named OTEL_CTX, but without a header of version 2",
+                 x->pid);
     } else {
         cli_fail(c, EXIT_BAD_INPUT,
-                 "process %d has published nothing: it would by kiln_span_publish (kiln/span.h), "
-                 "Kiln's agent or an SDK that knows OTEP 4719",
+                 "process %d has not published a context; kiln_span_publish (kiln/span.h), Kiln's "
+                 "agent and SDKs that implement OTEP 4719 publish one",
                  x->pid);
     }
     return c->worst;
@@ -55,7 +59,7 @@ exit_code cmd_ctx(cli *c)
     err e = {0};
     int pid;
     if (!pid_parse(c->args[0], &pid)) {
-        cli_fail(c, EXIT_USAGE, "%s is no process id", c->args[0]);
+        cli_fail(c, EXIT_USAGE, "`%s` is not a process id", c->args[0]);
         return EXIT_USAGE;
     }
     contexts_opts o = {.no_threads = c->o.no_threads};

@@ -1,4 +1,6 @@
-/* `kiln diff`: what changed in cost between two sides beyond noise, and gates for CI. */
+/* `kiln diff`: opens both sides, runs the tests of query/diff.h and query/gate.h, and chooses the
+ * exit code. The query (cli/query.h) belongs to the new side. The old side is opened separately and
+ * shares its frame table. */
 #include "cli/diff_out.h"
 
 #include "base/ban.h"
@@ -14,11 +16,11 @@ static bool take_paths(cli *c, const option_list *l, const char *one, compared *
         return false;
     }
     out->path[0] = one;
-    for (size_t i = 0; i < l->n; i++) out->path[i] = l->v[i].p; /* of argv: they end in NUL */
+    for (size_t i = 0; i < l->n; i++) out->path[i] = l->v[i].p; /* from argv: NUL-terminated */
     return true;
 }
 
-/* BEFORE AFTER, or --before and --after. */
+/* Takes the files of both sides from BEFORE AFTER, or from --before and --after. */
 static bool take_sides(comparison *x, cli *c)
 {
     const option_list *b = &c->o.before, *a = &c->o.after;
@@ -44,24 +46,24 @@ static bool open_before(comparison *x, cli *c)
         return false;
     }
     for (s->n = 0; s->n < n; s->n++)
-        if (!question_input(&x->q, c, s->path[s->n], &s->in[s->n])) return false;
+        if (!query_open_input(&x->q, c, s->path[s->n], &s->in[s->n])) return false;
     return true;
 }
 
-/* A view for each recording; that of a single new one is there already. */
+/* Makes one view per recording. The query already has the view of a single new recording. */
 static bool make_views(comparison *x, compared *s, err *e)
 {
     arena *a = &x->q.arena;
     s->view = arena_new(a, view, s->n);
     s->v = arena_new(a, recording, s->n);
-    if (!s->view || !s->v) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!s->view || !s->v) return err_memory(e);
     for (size_t i = 0; i < s->n; i++) {
-        bool there = s == &x->after && s->n == 1;
+        bool made = s == &x->after && s->n == 1;
         x->at = s->path[i];
-        s->v[i].v = there ? &x->q.v : &s->view[i];
-        if (there) continue;
+        s->v[i].v = made ? &x->q.v : &s->view[i];
+        if (made) continue;
         view_init(&s->view[i], &x->q.frames, a);
-        if (!question_add(&x->q, &s->in[i], &s->view[i], e)) return false;
+        if (!query_add_input(&x->q, &s->in[i], &s->view[i], e)) return false;
     }
     return true;
 }
@@ -113,7 +115,7 @@ static bool judge_gates(comparison *x, err *e)
 
 /* ---- comparing ---- */
 
-/* How they differ is told under the name of the new side's first recording. */
+/* Compares the sides. On failure x->at names the recording with the error. */
 static bool compare(comparison *x, err *e)
 {
     const cli_options *o = &x->q.c->o;
@@ -132,13 +134,15 @@ static bool compare(comparison *x, err *e)
            judge_gates(x, e);
 }
 
-/* Types of one unit may be meant to be compared; nobody should do it without knowing. */
+/* Reports that the sides have different types, which is allowed if the units are equal. */
 static void note_types(comparison *x)
 {
     str before = x->before.v[0].v->type, after = x->after.v[0].v->type;
     if (!str_eq(before, after))
-        cli_note(x->q.c, "the types differ: %.*s before, %.*s after (--sample-type)",
-                 STR_ARG(before), STR_ARG(after));
+        cli_note(
+            x->q.c,
+            "the two profiles have different types: %.*s and %.*s; choose one with --sample-type",
+            STR_ARG(before), STR_ARG(after));
 }
 
 static exit_code verdict(const comparison *x)
@@ -152,7 +156,7 @@ static exit_code verdict(const comparison *x)
     return x->q.c->o.fail_on_regression && diff_regressed(&x->d) ? EXIT_GATE : x->q.c->worst;
 }
 
-static exit_code answer(comparison *x, cli *c)
+static exit_code compare_and_print(comparison *x, cli *c)
 {
     err e = {0};
     if (!compare(x, &e)) {
@@ -190,9 +194,9 @@ exit_code cmd_diff(cli *c)
         return c->worst;
     }
     if (take_sides(&x, c) && open_before(&x, c) &&
-        question_open(&x.q, c, x.after.path, x.after.n, BY_FUNCTION)) {
-        code = answer(&x, c);
-        question_close(&x.q);
+        query_open(&x.q, c, x.after.path, x.after.n, BY_FUNCTION)) {
+        code = compare_and_print(&x, c);
+        query_close(&x.q);
     } else {
         code = c->worst;
     }

@@ -1,4 +1,6 @@
-/* `kiln flame`: pictures of a profile. */
+/* `kiln flame`: chooses the picture and writes the HTML report.  flame_out.c draws SVG and terminal
+ * pictures. The report contains the whole profile, so options that select a part are rejected for
+ * it. */
 #include "cli/cli.h"
 
 #include "cli/flame_out.h"
@@ -9,10 +11,10 @@
 #include "base/ban.h"
 #include <errno.h>
 
-/* What can be written: chosen by --to or by the suffix of the output. */
+/* A kind of output, chosen by --to or by the suffix of the output. */
 typedef struct picture {
     const char *name, *suffixes;
-    bool report; /* holds all of the profile; the others draw a selection (cli/flame_out.h) */
+    bool report; /* contains the whole profile; others draw a selection (cli/flame_out.h) */
 } picture;
 
 static bool draw_html(cli *c, const model *m, const model *base, buf *out, err *e)
@@ -44,12 +46,12 @@ static const picture *choose(cli *c)
         if (c->o.to ? !strcmp(c->o.to, p->name) : has_suffix(p, str_of(c->o.output))) return p;
     }
     cli_fail(c, EXIT_USAGE,
-             "%s: the name does not say which picture to draw; --to svg or --to html does",
+             "%s: the name does not imply a kind of picture; use --to svg or --to html",
              c->o.output);
     return NULL;
 }
 
-/* All inputs as one model. */
+/* Joins all inputs into one model. */
 static bool join(const input *in, size_t n, arena *a, model *out, err *e)
 {
     if (n == 1) {
@@ -57,7 +59,7 @@ static bool join(const input *in, size_t n, arena *a, model *out, err *e)
         return true;
     }
     const model **all = arena_new(a, const model *, n);
-    if (!all) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!all) return err_memory(e);
     for (size_t i = 0; i < n; i++) all[i] = &in[i].doc.model;
     return model_merge(all, n, &(merge_opts){.join = true}, a, out, e);
 }
@@ -67,7 +69,7 @@ static void report(cli *c, input *in, const input *base)
     err e = {0};
     buf out = {0};
     model m;
-    naming_tell(c);
+    naming_report(c);
     bool ok = join(in, c->n_args, &in[0].arena, &m, &e) &&
               draw_html(c, &m, base ? &base->doc.model : NULL, &out, &e) &&
               file_write(c->o.output, buf_view(&out), &e);
@@ -77,7 +79,7 @@ static void report(cli *c, input *in, const input *base)
 
 static bool open_named(cli *c, const char *path, input *in)
 {
-    if (!input_open(c, path, in)) return false;
+    if (!input_open_model(c, path, STORED_ALL, in)) return false;
     if (naming_add(c, in)) return true;
     input_close(in);
     return false;
@@ -94,7 +96,7 @@ static void report_with_base(cli *c, input *in)
     }
 }
 
-/* The report holds everything; what chooses among it does so when it is looked at. */
+/* Rejects options that select samples, because the report selects in the browser. */
 static bool nothing_selected(cli *c)
 {
     const cli_options *o = &c->o;
@@ -120,7 +122,8 @@ static bool nothing_selected(cli *c)
     };
     for (size_t i = 0; i < ARRAY_LEN(given); i++) {
         if (!given[i]) continue;
-        cli_fail(c, EXIT_USAGE, "--%s is for SVG and terminal: the report holds the whole profile",
+        cli_fail(c, EXIT_USAGE,
+                 "--%s applies to SVG and terminal output; the report contains the whole profile",
                  given[i]);
         return false;
     }

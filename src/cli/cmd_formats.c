@@ -1,4 +1,4 @@
-/* `kiln formats`: the registry, for people and machines. */
+/* `kiln formats`: prints the format registry (format/format.h) as text and JSON. */
 #include "cli/cli.h"
 
 #include "format/format.h"
@@ -65,7 +65,7 @@ static void put_json(cli *c, const format *const *all, size_t n)
 
 enum { LEFT = 14, WIDTH = 80 };
 
-/* "carries a, b, c", or what is missing when that is shorter. */
+/* Prints "carries a, b, c", or "carries everything but c" if that is shorter. */
 static void put_carries(cli *c, const format *f)
 {
     uint32_t carries = format_carries(f);

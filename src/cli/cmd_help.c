@@ -1,3 +1,4 @@
+/* `kiln help`: prints the overview, the help of a command, or a manual page (help.c, man.c). */
 #include "cli/cli.h"
 
 #include "base/ban.h"
@@ -6,7 +7,7 @@ exit_code cmd_help(cli *c)
 {
     const command *about = c->n_args ? command_named(c->args[0]) : NULL;
     if (c->n_args && !about) {
-        cli_fail(c, EXIT_USAGE, "there is no command `%s`; `kiln help` lists them", c->args[0]);
+        cli_fail(c, EXIT_USAGE, "unknown command `%s`; `kiln help` lists the commands", c->args[0]);
         return EXIT_USAGE;
     }
     c->verbatim = c->o.man;

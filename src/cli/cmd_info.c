@@ -1,3 +1,5 @@
+/* `kiln info`: opens each file and collects what info_text.c and info_json.c print. Only the text
+ * form compresses the input to measure its size; JSON omits that because of its cost. */
 #include "cli/cli.h"
 
 #include "cli/info.h"
@@ -6,7 +8,7 @@
 
 enum { LONG_WORK = 32 << 20 };
 
-/* Compressing takes as much memory again as the input has: it is left out when the budget does not hold that. */
+/* Sets *size to the compressed size, or to 0 if compressing would exceed the memory budget. */
 static bool measure(codec how, str bytes, const arena *a, size_t *size, err *e)
 {
     buf b = {0};
@@ -18,8 +20,8 @@ static bool measure(codec how, str bytes, const arena *a, size_t *size, err *e)
     return ok;
 }
 
-/* What only people are shown: it costs a compression of everything. */
-static bool look_closer(cli *c, info *f, err *e)
+/* Measures byte shares and compressed sizes, for the text form. */
+static bool measure_sizes(cli *c, info *f, err *e)
 {
     const document *d = &f->in->doc;
     for (size_t i = 0; i < d->parts.n; i++) {
@@ -40,11 +42,12 @@ static bool look_closer(cli *c, info *f, err *e)
 static bool show(cli *c, const char *path, json_out *as_json)
 {
     input in;
-    if (!input_open_for(c, path, KEPT_SUMS, &in)) return false; /* a profile for each series */
+    if (!input_open_for(c, path, STORED_SUMS, &in)) return false; /* one profile per series */
     err e = {0};
     info f = {.in = &in};
     profile_facts *facts = NULL;
-    bool ok = facts_of(&in.doc.model, &in.arena, &facts, &e) && (as_json || look_closer(c, &f, &e));
+    bool ok =
+        facts_of(&in.doc.model, &in.arena, &facts, &e) && (as_json || measure_sizes(c, &f, &e));
     f.facts = facts;
     if (!ok)
         cli_fail_err(c, path, &e);
@@ -59,13 +62,7 @@ static bool show(cli *c, const char *path, json_out *as_json)
 exit_code cmd_info(cli *c)
 {
     json_out o = {.b = &c->out, .pretty = true};
-    if (c->o.json) {
-        json_put_object(&o);
-        json_put_key(&o, STR("schema"));
-        json_put_i64(&o, 1);
-        json_put_key(&o, STR("files"));
-        json_put_array(&o);
-    }
+    if (c->o.json) cli_open_files(&o);
     bool first = true;
     for (size_t i = 0; i < c->n_args; i++) {
         if (!c->o.json && !first) buf_putc(&c->out, '\n');

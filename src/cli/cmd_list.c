@@ -1,5 +1,6 @@
-/* `kiln list PATTERN`: source with values beside the lines. */
-#include "cli/question.h"
+/* `kiln list PATTERN`: prints source code with the values of each line. Lines without values are
+ * shown only near lines with values. */
+#include "cli/query.h"
 #include "cli/source.h"
 #include "draw/text.h"
 #include "query/listing.h"
@@ -9,14 +10,14 @@
 #include <inttypes.h>
 
 enum {
-    AROUND = 3, /* lines shown before and after one that has values */
+    AROUND = 3, /* lines of context before and after a line with values */
     TAB = 8,
     BEFORE_TEXT = 33,
 };
 
 /* ---- text ---- */
 
-/* Source with tabs as blanks, clipped. */
+/* Prints a source line with tabs expanded, clipped to `width`. */
 static void put_source(buf *b, str text, size_t width)
 {
     buf wide = {0};
@@ -33,20 +34,19 @@ static void put_source(buf *b, str text, size_t width)
     buf_free(&wide);
 }
 
-static void put_line(question *q, const listed_line *l, int64_t n, str text)
+static void put_line(query *q, const listed_line *l, int64_t n, str text)
 {
     buf *b = &q->c->out;
     char flat_[HUMAN_MAX], cum[HUMAN_MAX];
-    size_t width = question_width(q->c);
-    buf_printf(b, "%11s %11s %6" PRId64 "  ",
-               l && l->flat ? question_value(q, l->flat, flat_) : ".",
-               l && l->cum ? question_value(q, l->cum, cum) : ".", n);
+    size_t width = cli_width(q->c);
+    buf_printf(b, "%11s %11s %6" PRId64 "  ", l && l->flat ? query_value(q, l->flat, flat_) : ".",
+               l && l->cum ? query_value(q, l->cum, cum) : ".", n);
     put_source(b, text, width == SIZE_MAX ? SIZE_MAX : width - BEFORE_TEXT);
     buf_putc(b, '\n');
 }
 
-/* Lines with values and their neighbours; three dots where lines are left out. */
-static void put_lines(question *q, const listing *all, const listed *f, const source_text *s)
+/* Prints lines with values and their context, and `...` where lines are omitted. */
+static void put_lines(query *q, const listing *all, const listed *f, const source_text *s)
 {
     source_at at = {0};
     int64_t done = 0;
@@ -61,15 +61,15 @@ static void put_lines(question *q, const listing *all, const listed *f, const so
             str text = source_line(s, &at, n);
             if (!text.p && n > l->line) break;
             put_line(q, n == l->line ? l : NULL, n,
-                     text.p ? text : STR("(beyond the end of the file)"));
+                     text.p ? text : STR("(past the end of the file)"));
             done = n;
         }
     }
 }
 
-/* ---- a function ---- */
+/* ---- one function ---- */
 
-static void put_text(question *q, const listing *all, const listed *f)
+static void put_text(query *q, const listing *all, const listed *f)
 {
     buf *b = &q->c->out;
     const frame_table *t = q->v.frames;
@@ -77,10 +77,9 @@ static void put_text(question *q, const listing *all, const listed *f)
     buf_printf(b, "\n%s", paint_on(q->c->term.color, PAINT_BOLD));
     text_clipped(b, frame_text(t, f->name), SIZE_MAX);
     buf_printf(b, "%s in ", paint_on(q->c->term.color, PAINT_OFF));
-    text_clipped(b, f->file ? frame_text(t, f->file) : STR("an unknown file"), SIZE_MAX);
-    buf_printf(b, "\n%11s %11s (flat, cum), %s of all\n", question_value(q, f->flat, v1),
-               question_value(q, f->cum, v2),
-               percent_text(f->cum, q->v.total, p1) + strspn(p1, " "));
+    text_clipped(b, f->file ? frame_text(t, f->file) : STR("unknown file"), SIZE_MAX);
+    buf_printf(b, "\n%11s %11s (flat, cum), %s of the total\n", query_value(q, f->flat, v1),
+               query_value(q, f->cum, v2), percent_text(f->cum, q->v.total, p1) + strspn(p1, " "));
     source_text s;
     bool found = source_find(frame_text(t, f->file), q->c->o.source_path, q->c->o.trim_path, &s);
     if (found) {
@@ -94,7 +93,7 @@ static void put_text(question *q, const listing *all, const listed *f)
     }
 }
 
-static void put_json(question *q, json_out *o, const listing *all, const listed *f)
+static void put_json(query *q, json_out *o, const listing *all, const listed *f)
 {
     const frame_table *t = q->v.frames;
     source_text s;
@@ -141,19 +140,19 @@ static void put_json(question *q, json_out *o, const listing *all, const listed 
     if (found) source_text_close(&s);
 }
 
-/* ---- all of them ---- */
+/* ---- all functions ---- */
 
-static void put_all(question *q, const listing *l)
+static void put_all(query *q, const listing *l)
 {
     buf *b = &q->c->out;
     json_out o = {.b = b, .pretty = true};
     if (!q->c->o.json) {
-        question_head(q, b);
+        query_header(q, b);
         for (size_t i = 0; i < l->v.n; i++) put_text(q, l, &l->v.v[i]);
         return;
     }
     json_put_object(&o);
-    question_head_json(q, &o);
+    query_header_json(q, &o);
     json_put_key(&o, STR("functions"));
     json_put_array(&o);
     for (size_t i = 0; i < l->v.n; i++) put_json(q, &o, l, &l->v.v[i]);
@@ -164,12 +163,12 @@ static void put_all(question *q, const listing *l)
 
 exit_code cmd_list(cli *c)
 {
-    question q = {0};
+    query q = {0};
     err e = {0};
     listing l;
     pattern *p = NULL;
     str text = str_of(c->args[0]);
-    if (!question_open(&q, c, c->args + 1, c->n_args - 1, BY_LINE)) return c->worst;
+    if (!query_open(&q, c, c->args + 1, c->n_args - 1, BY_LINE)) return c->worst;
     bool ok = pattern_new(text, q.o.literal, "list", &q.arena, &p, &e) &&
               listing_of(&q.v, p, &q.arena, &l, &e);
     pattern_free(p);
@@ -177,9 +176,9 @@ exit_code cmd_list(cli *c)
         ok = err_set(&e, ERR_USAGE, "no function matches `%.*s`", text.n > 80 ? 80 : (int)text.n,
                      text.p);
     if (!ok)
-        question_fail(&q, &e);
+        query_fail(&q, &e);
     else
         put_all(&q, &l);
-    question_close(&q);
+    query_close(&q);
     return c->worst;
 }

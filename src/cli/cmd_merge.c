@@ -1,18 +1,21 @@
-/* `kiln merge`: convert, with everything that belongs together added up. */
+/* `kiln merge`: prepares the inputs (--weight, cumulative profiles); cmd_convert.c reads, joins and
+ * writes. Unlike queries, it keeps the attributes of emptied profiles, because only profiles with
+ * equal attributes are joined. */
 #include "cli/convert.h"
 #include "cli/number.h"
 #include "query/cumulative.h"
 
 #include "base/ban.h"
 
-/* Times w, rounded; the first sample that has no value to multiply is an error. */
+/* Multiplies all values by w and rounds.  Fails if a sample has only timestamps. */
 static bool weigh(model *m, double w, err *e)
 {
     for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
         for (size_t k = 0; k < p->n_samples; k++)
             if (!spans_at(&p->value_span, k).n && spans_at(&p->time_span, k).n)
-                return err_set(e, ERR_MISMATCH, "a sample that only has timestamps has no weight");
+                return err_set(e, ERR_MISMATCH,
+                               "--weight requires values, but a sample has only timestamps");
     }
     for (size_t i = 0; i < m->values.n; i++) {
         double x = (double)m->values.v[i] * w;
@@ -40,7 +43,7 @@ bool merge_prepare(cli *c, input *in, size_t n, arena *a, err *e)
 {
     const model **m = arena_new(a, const model *, n);
     cumulative found;
-    if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!m) return err_memory(e);
     for (size_t i = 0; i < n; i++) m[i] = &in[i].doc.model;
     if (!cumulative_find(m, n, a, &found, e)) return false;
     for (size_t i = 0; i < found.n; i++)

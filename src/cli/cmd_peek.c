@@ -1,11 +1,11 @@
-/* `kiln peek PATTERN`: callers and callees of the frames that match. */
+/* `kiln peek PATTERN`: finds matching frames; graph_out.c prints their callers and callees. */
 #include "cli/graph_out.h"
 #include "query/pattern.h"
 
 #include "base/ban.h"
 
-/* Which rows match, by their whole label. */
-static bool find(question *q, const flat *f, str text, bool *shown, err *e)
+/* Marks rows whose label matches. Fails if none does. */
+static bool find(query *q, const flat *f, str text, bool *shown, err *e)
 {
     pattern *p;
     size_t n = 0;
@@ -22,26 +22,25 @@ static bool find(question *q, const flat *f, str text, bool *shown, err *e)
 
 exit_code cmd_peek(cli *c)
 {
-    question q = {0};
+    query q = {0};
     err e = {0};
     flat f;
     edges g;
     bool *shown = NULL;
     flat_opts o = {.by_cum = c->o.by_cum && !c->o.by_flat};
-    if (!question_open(&q, c, c->args + 1, c->n_args - 1, BY_FUNCTION)) return c->worst;
+    if (!query_open(&q, c, c->args + 1, c->n_args - 1, BY_FUNCTION)) return c->worst;
     bool ok = flat_of(&q.v, &o, &q.arena, &f, &e);
     if (ok) {
         shown = arena_new(&q.arena, bool, f.n + 1);
-        ok = shown ? find(&q, &f, str_of(c->args[0]), shown, &e)
-                   : err_set(&e, ERR_LIMIT, "the memory budget is spent");
+        ok = shown ? find(&q, &f, str_of(c->args[0]), shown, &e) : err_memory(&e);
     }
     ok = ok && edges_of(&q.v, &f, &o, &q.arena, &g, &e);
     if (!ok)
-        question_fail(&q, &e);
+        query_fail(&q, &e);
     else if (c->o.json)
         graph_json(&q, &f, &g, shown);
     else
         graph_text(&q, &f, &g, shown);
-    question_close(&q);
+    query_close(&q);
     return c->worst;
 }

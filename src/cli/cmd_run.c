@@ -1,7 +1,9 @@
-/* `kiln run`: a program with the agent in it. */
+/* `kiln run`: checks everything that can fail before the program starts, runs it, and writes
+ * profile, report and summary afterwards.  run.h lists the other parts.  The exit status is that of
+ * the program. */
 #include "cli/run.h"
 
-#include "base/when.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "format/html.h"
 #include "model/executable.h"
@@ -11,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- what is wanted ---- */
+/* ---- options ---- */
 
 static char *joined(run *r, str a, const char *b)
 {
@@ -23,7 +25,7 @@ static char *joined(run *r, str a, const char *b)
     return p;
 }
 
-/* Without compression and the last suffix: "x/app.pb.gz" -> "x/app". */
+/* Removes the suffixes: "x/app.pb.gz" becomes "x/app". */
 static str stem_of(str path)
 {
     if (codec_of_suffix(path) != CODEC_NONE)
@@ -41,10 +43,10 @@ static bool choose_files(run *r, err *e)
     r->json = o->summary;
     if (r->live) return true;
     r->output = o->output ? o->output : joined(r, name, ".otlp");
-    if (!r->output) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!r->output) return err_memory(e);
     if (!strcmp(r->output, "-"))
         return err_set(e, ERR_USAGE,
-                       "standard output belongs to the program: --output wants a file");
+                       "--output requires a file, because standard output belongs to the program");
     bool is_html = format_for_path(str_of(r->output)) == &format_html;
     if (o->html && o->html[0])
         r->html = o->html;
@@ -59,21 +61,21 @@ static bool choose_rates(run *r, err *e)
     uint64_t every = RUN_EVERY_NS;
     r->hz = o->hz.given ? o->hz.n : RUN_HZ;
     if (r->hz < 1 || r->hz > RUN_HZ_MAX)
-        return err_set(e, ERR_USAGE, "--hz wants a number from 1 to %d", RUN_HZ_MAX);
+        return err_set(e, ERR_USAGE, "--hz must be between 1 and %d", RUN_HZ_MAX);
     if (o->every && (!duration_parse(str_of(o->every), &every) || every < 1000000))
-        return err_set(e, ERR_USAGE, "--every wants a time from 1ms on, such as 10ms, not `%s`",
-                       o->every);
+        return err_set(e, ERR_USAGE,
+                       "--every must be a time of at least 1ms, such as 10ms, not `%s`", o->every);
     if (o->wall || o->every) r->wall_ns = every;
     return true;
 }
 
-/* Before the program runs: afterwards it would be a pity. */
+/* Checks the outputs before the program runs, so that no profile is lost at the end. */
 static bool can_write(run *r)
 {
     const char *const files[] = {r->output, r->html, r->json && *r->json ? r->json : NULL};
     if (r->output && !format_for_path(str_of(r->output))) {
         cli_fail(r->c, EXIT_USAGE,
-                 "%s: the name does not say which format to write, as x.otlp and x.pb.gz do",
+                 "%s: the name does not imply a format; use a name such as x.otlp or x.pb.gz",
                  r->output);
         return false;
     }
@@ -81,7 +83,7 @@ static bool can_write(run *r)
         err e = {0};
         if (!files[i] || file_placeable(files[i], &e)) continue;
         char why[256];
-        cli_fail(r->c, EXIT_ENVIRONMENT, "%s: %s; --output=FILE says where to", files[i],
+        cli_fail(r->c, EXIT_ENVIRONMENT, "%s: %s; choose another file with --output=FILE", files[i],
                  err_text(&e, why, sizeof why));
         return false;
     }
@@ -103,7 +105,7 @@ static exit_code cannot_run(run *r, const char *name, const err *e)
 
 static void write_files(run *r);
 
-/* "x/app.pb.gz" -> "x/app-4711.pb.gz" */
+/* Inserts the process id into the name: "x/app.pb.gz" becomes "x/app-4711.pb.gz". */
 static const char *own_name(run *r, const char *path)
 {
     char number[24];
@@ -113,7 +115,7 @@ static const char *own_name(run *r, const char *path)
     return first ? joined(r, str_of(first), path + stem.n) : path;
 }
 
-/* In the follower, when everybody has ended. */
+/* Writes the files again.  Runs in the follower, after all processes have ended. */
 static void rewrite(run *r)
 {
     err e = {0};
@@ -131,7 +133,7 @@ static bool execute(run *r)
     const char *const *env;
     err e = {0};
     r->tmp = temp_open("kiln-run", &e);
-    if (!r->tmp || !run_take_open(r, &e) || !run_environment(r, &env, &e)) {
+    if (!r->tmp || !run_capture_open(r, &e) || !run_environment(r, &env, &e)) {
         cli_fail_err(c, NULL, &e);
         return false;
     }
@@ -144,15 +146,15 @@ static bool execute(run *r)
     child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignored = c->ignored};
     bool ran = child_run(&o, &r->end, &e);
     if (ran) r->follower = run_follow(r, rewrite);
-    run_take_close(r);
-    if (r->follower) temp_leave(); /* the follower needs it and removes it */
+    run_capture_close(r);
+    if (r->follower) temp_leave(); /* the follower uses and removes the directory */
     if (ran) return true;
     cannot_run(r, r->path, &e);
-    c->worst = EXIT_CANNOT_RUN; /* there is a file, whatever the kernel missed */
+    c->worst = EXIT_CANNOT_RUN; /* also for ENOENT, when the interpreter of the file is missing */
     return false;
 }
 
-/* ---- afterwards ---- */
+/* ---- after the run ---- */
 
 static void write_profile(run *r)
 {
@@ -185,24 +187,24 @@ static void write_html(run *r)
     buf_free(&bytes);
 }
 
-static void tell(run *r)
+static void print_summary(run *r)
 {
     cli *c = r->c;
     err e = {0};
     if (!r->json) {
-        if (!c->o.quiet) run_tell(r);
+        if (!c->o.quiet) run_print(r);
         return;
     }
     buf keep = c->out;
     c->out = (buf){0};
-    run_tell_json(r);
+    run_print_json(r);
     if (*r->json && !file_write(r->json, buf_view(&c->out), &e)) cli_fail_err(c, r->json, &e);
     if (!*r->json) buf_str(&keep, buf_view(&c->out));
     buf_free(&c->out);
     c->out = keep;
 }
 
-/* As `kiln send` would. */
+/* Sends the profile with the options of `kiln send`. */
 static void send_file(run *r)
 {
     cli *c = r->c;
@@ -222,13 +224,13 @@ static void write_files(run *r)
     }
 }
 
-static void afterwards(run *r)
+static void write_results(run *r)
 {
     err e = {0};
     if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
     write_files(r);
     run_follow_go(r);
-    tell(r);
+    print_summary(r);
     send_file(r);
 }
 
@@ -241,10 +243,10 @@ static exit_code finish(run *r, bool ran)
     temp_close();
     if (!ran) return c->worst;
     cli_flush(c);
-    child_die_alike(r->end.status);
+    child_die_by_signal(r->end.status);
     int code =
         WIFEXITED(r->end.status) ? WEXITSTATUS(r->end.status) : 128 + WTERMSIG(r->end.status);
-    if (code) c->worst = (exit_code)code; /* the program's own failure is the one to tell */
+    if (code) c->worst = (exit_code)code; /* the program's own failure takes precedence */
     return c->worst;
 }
 
@@ -261,6 +263,6 @@ exit_code cmd_run(cli *c)
         cannot_run(&r, c->args[0], &e);
     else
         ran = can_write(&r) && execute(&r);
-    if (ran) afterwards(&r);
+    if (ran) write_results(&r);
     return finish(&r, ran);
 }

@@ -1,7 +1,7 @@
-/* `kiln series`: sums over time. */
-#include "base/when.h"
+/* `kiln series`: prints sums over time as text, JSON and SVG; heat_out.c draws --heat. */
+#include "base/time.h"
 #include "cli/heat_out.h"
-#include "cli/question.h"
+#include "cli/query.h"
 #include "draw/series_svg.h"
 #include "draw/text.h"
 #include "query/timeline.h"
@@ -9,16 +9,16 @@
 
 #include "base/ban.h"
 
-/* Columns of a bar, bars of a picture, and the width below which a date takes too much. */
+/* BAR: columns of a bar. BARS: bars of a picture. NARROW: width below which dates are shortened. */
 enum { BAR = 40, BARS = 200, NARROW = 60 };
 
-static void put_json(question *q, const series *s)
+static void put_json(query *q, const series *s)
 {
     json_out o = {.b = &q->c->out, .pretty = true};
     json_put_object(&o);
-    question_head_json(q, &o);
+    query_header_json(q, &o);
     json_put_key(&o, STR("dated"));
-    json_put_bool(&o, !question_clock(q, 0).undated);
+    json_put_bool(&o, !query_clock(q, 0).undated);
     json_put_key(&o, STR("step_nano"));
     if (s->step)
         json_put_u64(&o, s->step);
@@ -49,7 +49,7 @@ static void put_json(question *q, const series *s)
     buf_putc(&q->c->out, '\n');
 }
 
-/* Eighths of a column. */
+/* Draws a bar with a resolution of an eighth of a column. */
 static void put_bar(buf *b, double share, size_t columns)
 {
     static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -58,7 +58,7 @@ static void put_bar(buf *b, double share, size_t columns)
     buf_z(b, eighth[n % 8]);
 }
 
-/* A narrow terminal has no room for dates: times count from the first, which a line names. */
+/* On a narrow terminal, prints the first time once and all others relative to it. */
 static void shorten_clock(buf *b, human_clock *clock, uint64_t first)
 {
     char when[HUMAN_MAX];
@@ -67,32 +67,33 @@ static void shorten_clock(buf *b, human_clock *clock, uint64_t first)
     *clock = (human_clock){.undated = true, .base = first};
 }
 
-static void put_text(question *q, const series *s)
+static void put_text(query *q, const series *s)
 {
     buf *b = &q->c->out;
-    size_t width = question_width(q->c);
+    size_t width = cli_width(q->c);
     char when[HUMAN_MAX], value[HUMAN_MAX];
     int64_t most = 1;
-    human_clock clock = question_clock(q, s->n ? s->time[0] : 0);
+    human_clock clock = query_clock(q, s->n ? s->time[0] : 0);
     for (size_t i = 0; i < s->n; i++)
         if (s->sum[i] > most) most = s->sum[i];
-    question_head(q, b);
+    query_header(q, b);
     if (s->step) buf_printf(b, "steps of %s\n", human_duration(s->step, when));
     if (width < NARROW && s->n) shorten_clock(b, &clock, s->time[0]);
     for (size_t i = 0; i < s->n; i++) {
         const char *at = s->time[i] ? human_moment(&clock, s->time[i], when) : "(no time)";
         size_t used = strlen(at) + 14, room = width > used + 1 ? width - used - 1 : 1;
-        buf_printf(b, "%s %11s  ", at, question_value(q, s->sum[i], value));
+        buf_printf(b, "%s %11s  ", at, query_value(q, s->sum[i], value));
         put_bar(b, (double)s->sum[i] / (double)most, room < BAR ? room : BAR);
         buf_putc(b, '\n');
     }
     if (s->n_untimed)
         buf_printf(b, "%-*s %11s\n", (int)strlen(when), "(no time)",
-                   question_value(q, s->untimed_sum, value));
+                   query_value(q, s->untimed_sum, value));
 }
 
-/* The headline is the sum of the rows: of cumulative profiles only the newest counts, as everywhere. */
-static void leave_replaced_out(view *v, const series *s)
+/* Makes the header show the sum of the rows, which does not contain replaced cumulative
+ * profiles. */
+static void subtract_replaced(view *v, const series *s)
 {
     v->sum =
         add_saturating(v->sum, s->replaced_sum > INT64_MIN ? -s->replaced_sum : INT64_MAX, NULL);
@@ -100,27 +101,27 @@ static void leave_replaced_out(view *v, const series *s)
                               s->replaced_total > INT64_MIN ? -s->replaced_total : INT64_MAX, NULL);
 }
 
-static bool draw_svg(question *q, const series *s, err *e)
+static bool draw_svg(query *q, const series *s, err *e)
 {
     cli *c = q->c;
     buf out = {0};
     series_opts o = {.title = input_title(c->args[0]),
                      .type = q->v.type,
                      .unit = q->v.unit,
-                     .clock = question_clock(q, s->n ? s->time[0] : 0),
+                     .clock = query_clock(q, s->n ? s->time[0] : 0),
                      .width = c->o.width.n};
     bool ok = series_svg(s, &o, &out, e) && picture_write(c, &out, e);
     buf_free(&out);
     return ok;
 }
 
-static bool answer(question *q, uint64_t step, err *e)
+static bool print_series(query *q, uint64_t step, err *e)
 {
     const cli_options *o = &q->c->o;
     series s;
     if (o->output && !picture_is_svg(q->c, e)) return false;
     if (!series_of(&q->v, step, o->output ? BARS : 0, &q->arena, &s, e)) return false;
-    leave_replaced_out(&q->v, &s);
+    subtract_replaced(&q->v, &s);
     if (o->output) return draw_svg(q, &s, e);
     if (o->json)
         put_json(q, &s);
@@ -131,16 +132,16 @@ static bool answer(question *q, uint64_t step, err *e)
 
 exit_code cmd_series(cli *c)
 {
-    question q = {.o = {.by_sample = true}};
+    query q = {.o = {.by_sample = true}};
     err e = {0};
     uint64_t step = 0;
     if (c->o.step && (!duration_parse(str_of(c->o.step), &step) || !step)) {
-        cli_fail(c, EXIT_USAGE, "--step wants a length of time such as 100ms, not `%s`", c->o.step);
+        cli_fail(c, EXIT_USAGE, "--step must be a duration such as 100ms, not `%s`", c->o.step);
         return c->worst;
     }
     q.keep_replaced = true;
-    if (!question_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
-    if (!(c->o.heat ? heat_out(&q, &e) : answer(&q, step, &e))) question_fail(&q, &e);
-    question_close(&q);
+    if (!query_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
+    if (!(c->o.heat ? heat_out(&q, &e) : print_series(&q, step, &e))) query_fail(&q, &e);
+    query_close(&q);
     return c->worst;
 }

@@ -1,4 +1,5 @@
-/* `kiln symbolize`: names for the addresses of a profile. */
+/* `kiln symbolize`: adds names to the addresses of a profile and reports the result for each
+ * binary. */
 #include "cli/cli.h"
 
 #include "cli/input.h"
@@ -11,7 +12,7 @@
 #include "wire/json.h"
 #include "base/ban.h"
 
-enum { SHOWN = 20 }; /* binaries that the text lists */
+enum { SHOWN = 20 }; /* binaries in the text report */
 
 typedef struct symbolizing {
     cli *c;
@@ -22,9 +23,9 @@ typedef struct symbolizing {
     buf bytes;
 } symbolizing;
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
-/* Most addresses first; then as they were met. */
+/* Sorts by number of addresses, descending; ties in order of appearance. */
 static int by_weight(const void *x, const void *y)
 {
     const symbolized *const *a = x, *const *b = y;
@@ -41,23 +42,23 @@ static void put_binary(buf *b, const symbolized *s, bool color)
     buf_printf(b, "  %s%-13s%s %8s of %s  %.*s", paint_on(color, good ? PAINT_GREEN : PAINT_YELLOW),
                symbols_state(s->state), paint_on(color, PAINT_OFF), human_count(s->n_found, found),
                human_count(s->n_locations, all), STR_ARG(s->name));
-    buf_z(b, s->trusted ? " (by its name: the profile has no build id)\n" : "\n");
+    buf_z(b, s->trusted ? " (found by name: the profile has no build id)\n" : "\n");
     if (advice)
         buf_printf(b, "    %s%s%s\n", paint_on(color, PAINT_DIM), advice,
                    paint_on(color, PAINT_OFF));
 }
 
-static void tell_text(symbolizing *y)
+static void print_text(symbolizing *y)
 {
     cli *c = y->c;
     const symbolize_report *r = &y->report;
     char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
     buf t = {0};
-    const symbolized **order = arena_array(&y->in.arena, r->v.n + 1, sizeof *order);
+    const symbolized **order = arena_array(&y->in.arena, r->v.n + 1, sizeof(symbolized *));
     if (c->o.quiet || !order) return;
     for (size_t i = 0; i < r->v.n; i++) order[i] = &r->v.v[i];
-    if (r->v.n) qsort(order, r->v.n, sizeof *order, by_weight);
-    cli_note(c, "%s: %s of %s addresses found; %s had names already", y->out.path,
+    if (r->v.n) qsort(order, r->v.n, sizeof(symbolized *), by_weight);
+    cli_note(c, "%s: found %s of %s addresses; %s already had names", y->out.path,
              human_count(r->n_found, a), human_count(r->n_locations, b),
              human_count(r->n_already, d));
     for (size_t i = 0; i < r->v.n && i < SHOWN; i++) put_binary(&t, order[i], c->term_err.color);
@@ -66,7 +67,7 @@ static void tell_text(symbolizing *y)
     buf_free(&t);
 }
 
-/* ---- for machines ---- */
+/* ---- JSON ---- */
 
 static void put_str(json_out *o, str key, str value)
 {
@@ -106,7 +107,7 @@ static void put_entry(json_out *o, const symbolized *s)
     json_put_object_end(o);
 }
 
-static void tell_json(symbolizing *y)
+static void print_json(symbolizing *y)
 {
     const symbolize_report *r = &y->report;
     json_out o = {.b = &y->c->out, .pretty = true};
@@ -125,16 +126,16 @@ static void tell_json(symbolizing *y)
     buf_putc(&y->c->out, '\n');
 }
 
-/* ---- the work ---- */
+/* ---- symbolizing ---- */
 
-static bool work(symbolizing *y, err *e)
+static bool convert(symbolizing *y, err *e)
 {
     cli *c = y->c;
     arena *a = &y->in.arena;
     model *m = &y->in.doc.model;
     symbolize_opts o;
     if (!symbols_wanted(c, a, &o, e) || !symbolize(m, &o, a, &y->report, e)) return false;
-    model tidy; /* what --force replaced is no longer used */
+    model tidy; /* without the entries that --force leaves unused */
     if (c->o.force) {
         if (!model_gc(m, a, &tidy, e)) return false;
         *m = tidy;
@@ -149,16 +150,16 @@ static void run(symbolizing *y)
 {
     cli *c = y->c;
     err e = {0};
-    bool ok = work(y, &e);
+    bool ok = convert(y, &e);
     cli_status(c, "%s", "");
     if (!ok) {
         cli_fail_err(c, y->out.path, &e);
         return;
     }
     if (c->o.json)
-        tell_json(y);
+        print_json(y);
     else
-        tell_text(y), output_losses(c, &y->out, &y->ledger);
+        print_text(y), output_losses(c, &y->out, &y->ledger);
     if (c->o.strict && y->report.n_found < y->report.n_locations)
         cli_fail(c, EXIT_BAD_INPUT,
                  "%s: not written, because some addresses have no name (--strict)", y->out.path);
@@ -171,7 +172,7 @@ exit_code cmd_symbolize(cli *c)
     symbolizing y = {.c = c};
     const char *path = c->o.output ? c->o.output : c->n_args == 2 ? c->args[1] : NULL;
     if (!path || c->n_args > (c->o.output ? 1 : 2)) {
-        cli_fail(c, EXIT_USAGE, "symbolize wants an input and an output; for example: %s",
+        cli_fail(c, EXIT_USAGE, "symbolize needs an input and an output; for example: %s",
                  c->command->examples[0].line);
         return c->worst;
     }

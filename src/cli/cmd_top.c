@@ -1,15 +1,16 @@
-/* `kiln top`: a table of frames by value. */
-#include "cli/question.h"
+/* `kiln top`: prints a table of frames by value. top_out.c prints the text form, which `kiln run`
+ * shares. */
+#include "cli/query.h"
 #include "cli/top_out.h"
 #include "wire/json.h"
 
 #include "base/ban.h"
 
-static void put_json(question *q, const flat *f)
+static void put_json(query *q, const flat *f)
 {
     json_out o = {.b = &q->c->out, .pretty = true};
     json_put_object(&o);
-    question_head_json(q, &o);
+    query_header_json(q, &o);
     json_put_key(&o, STR("dropped"));
     json_put_u64(&o, f->n_dropped);
     json_put_key(&o, STR("cutoff"));
@@ -17,7 +18,7 @@ static void put_json(question *q, const flat *f)
     json_put_key(&o, STR("rows"));
     json_put_array(&o);
     for (size_t i = 0; i < f->n; i++) {
-        o.flat_at = o.depth + 1; /* a row is a line */
+        o.flat_at = o.depth + 1; /* one line per row */
         json_put_object(&o);
         json_put_key(&o, STR("flat"));
         json_put_i64(&o, f->v[i].flat);
@@ -33,17 +34,17 @@ static void put_json(question *q, const flat *f)
 
 exit_code cmd_top(cli *c)
 {
-    question q = {0};
+    query q = {0};
     err e = {0};
     flat f;
-    flat_opts o = question_flat(c, 0);
-    if (!question_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
+    flat_opts o = cli_flat_opts(c, 0);
+    if (!query_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
     if (!flat_of(&q.v, &o, &q.arena, &f, &e))
-        question_fail(&q, &e);
+        query_fail(&q, &e);
     else if (c->o.json)
         put_json(&q, &f);
     else
         top_text(&q, &f);
-    question_close(&q);
+    query_close(&q);
     return c->worst;
 }

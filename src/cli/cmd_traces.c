@@ -1,5 +1,6 @@
-/* `kiln traces`: samples one by one. */
-#include "cli/question.h"
+/* `kiln traces`: prints the samples one by one, and flushes as it goes because there may be
+ * millions. */
+#include "cli/query.h"
 #include "draw/text.h"
 #include "query/tags.h"
 #include "query/timeline.h"
@@ -10,7 +11,7 @@
 enum { FLUSH_AT = 1 << 20 };
 
 typedef struct tracing {
-    question *q;
+    query *q;
     const view_part *p;
     tag_texts texts;
     uint32_t *stack;
@@ -62,7 +63,7 @@ static void put_times(tracing *t, const sample *s)
         put_label(b, STR("time"), str_of(human_moment(&clock, s->times[i], when)));
         shown++;
     }
-    if (s->n_times > shown) buf_printf(b, "%12s:  %u in all\n", "times", s->n_times);
+    if (s->n_times > shown) buf_printf(b, "%12s:  %u in total\n", "times", s->n_times);
 }
 
 static void put_stack(tracing *t, const view_row *r)
@@ -70,8 +71,8 @@ static void put_stack(tracing *t, const view_row *r)
     const view *v = &t->q->v;
     buf *b = &t->q->c->out;
     char value[HUMAN_MAX];
-    size_t width = question_width(t->q->c), n = 0;
-    const char *first = question_value(t->q, r->value, value);
+    size_t width = cli_width(t->q->c), n = 0;
+    const char *first = query_value(t->q, r->value, value);
     for (uint32_t i = r->at; i < r->at + r->n; i++) {
         uint32_t place = t->p->place[t->p->stacks[i]];
         uint32_t many = place & PLACE_MANY ? v->many.v[place & ~PLACE_MANY] : 1;
@@ -152,7 +153,7 @@ static bool json_row(tracing *t, const view_row *r, const sample *s, err *e)
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all samples ---- */
 
 static bool trace_part(tracing *t, err *e)
 {
@@ -161,14 +162,15 @@ static bool trace_part(tracing *t, err *e)
     for (size_t i = t->p->first_row; i < t->p->first_row + t->p->n_rows; i++) {
         const view_row *r = &t->q->v.rows.v[i];
         sample s = sample_at(t->p->m, t->p->p, r->sample);
-        if (!r->value && !s.n_times) continue; /* it belongs to another type of the same file */
+        if (!r->value && !s.n_times)
+            continue; /* no value of this type: a pprof sample has one value per type */
         if (!(c->o.json ? json_row(t, r, &s, e) : text_row(t, r, &s, e))) return false;
         if (c->out.n > FLUSH_AT && !c->pages && !cli_flush(c)) return true;
     }
     return true;
 }
 
-static bool trace(question *q, err *e)
+static bool trace(query *q, err *e)
 {
     cli *c = q->c;
     tracing t = {.q = q, .json = {.b = &c->out, .pretty = true}};
@@ -176,13 +178,13 @@ static bool trace(question *q, err *e)
     if (!t.stack) return false;
     if (c->o.json) {
         json_put_object(&t.json);
-        question_head_json(q, &t.json);
+        query_header_json(q, &t.json);
         json_put_key(&t.json, STR("dated"));
-        json_put_bool(&t.json, !question_clock(q, 0).undated);
+        json_put_bool(&t.json, !query_clock(q, 0).undated);
         json_put_key(&t.json, STR("traces"));
         json_put_array(&t.json);
     } else {
-        question_head(q, &c->out);
+        query_header(q, &c->out);
     }
     for (size_t k = 0; k < q->v.parts.n; k++) {
         t.p = &q->v.parts.v[k];
@@ -200,10 +202,10 @@ static bool trace(question *q, err *e)
 
 exit_code cmd_traces(cli *c)
 {
-    question q = {.o = {.by_sample = true}};
+    query q = {.o = {.by_sample = true}};
     err e = {0};
-    if (!question_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
-    if (!trace(&q, &e)) question_fail(&q, &e);
-    question_close(&q);
+    if (!query_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
+    if (!trace(&q, &e)) query_fail(&q, &e);
+    query_close(&q);
     return c->worst;
 }

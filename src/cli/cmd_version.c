@@ -1,3 +1,4 @@
+/* `kiln version`: prints the version and the supported layouts. */
 #include "cli/cli.h"
 
 #include "base/ban.h"

@@ -1,9 +1,11 @@
-/* cli/convert.h - reading inputs and writing one output: convert and merge. */
+/* cli/convert.h - code that `kiln convert` and `kiln merge` share: many inputs, one output. */
 #pragma once
 #include "cli/input.h"
 
-/* IN... OUT of the command line.  `merge`: profiles and samples that belong together become one. */
+/* Converts IN... to OUT of the command line.  With `merge`, joins profiles and samples as `kiln
+ * merge` does. */
 exit_code convert_files(cli *c, bool merge);
 
-/* cmd_merge.c: weights, and cumulative profiles that a newer one holds, before the inputs are joined. */
+/* Prepares inputs for joining: applies --weight, and empties cumulative profiles that a newer one
+ * includes. Defined in cmd_merge.c. */
 NODISCARD bool merge_prepare(cli *c, input *in, size_t n, arena *a, err *e);

@@ -1,3 +1,4 @@
+/* Prints the output of `kiln ctx` as JSON (docs/ctx.md) and text. */
 #include "cli/ctx_out.h"
 
 #include "wire/attributes.h"
@@ -14,7 +15,7 @@ static const char *const states[] = {
     [THREAD_FAILED] = "failed",
 };
 
-/* ---- for machines ---- */
+/* ---- JSON ---- */
 
 static void put_process(json_out *o, const process_context *p)
 {
@@ -129,7 +130,7 @@ void contexts_json(json_out *o, const contexts *c)
     json_put_object_end(o);
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 enum { INDENT = 2, TID = 8, NAME = 16, IDS = 34 };
 
@@ -156,16 +157,16 @@ static void put_where(buf *b, const contexts *c, size_t width)
 {
     const tls_variables *v = &c->variables;
     if (c->other_schema) {
-        buf_z(b, "threads are published as ");
+        buf_z(b, "threads use the schema ");
         text_clipped(b, c->process.schema_version, width / 2);
-        buf_z(b, ", which is not read here\n");
+        buf_z(b, ", which kiln does not support\n");
     }
     for (size_t i = 0; i < v->n; i++) {
         buf_printf(b, "%*sotel_thread_ctx_v1 (%s) in ", INDENT, "", tls_model_name(v->v[i].model));
         text_clipped(b, v->v[i].object, width > 48 ? width - 48 : 1);
         buf_putc(b, '\n');
     }
-    if (v->n_lost) buf_printf(b, "%*s%zu more that nothing leads to\n", INDENT, "", v->n_lost);
+    if (v->n_lost) buf_printf(b, "%*s%zu more that could not be located\n", INDENT, "", v->n_lost);
 }
 
 static void put_thread_attrs(buf *b, const contexts *c, const thread_context *t, size_t width)
@@ -174,12 +175,12 @@ static void put_thread_attrs(buf *b, const contexts *c, const thread_context *t,
         str key = contexts_key(c, t->attrs.v[i].key);
         buf_printf(b, "%*s", INDENT + TID, "");
         size_t n = key.n ? text_clipped(b, key, width / 2) : 0;
-        if (!key.n) buf_printf(b, "(key %u, which the key map does not have)", t->attrs.v[i].key);
+        if (!key.n) buf_printf(b, "(key %u, which is not in the key map)", t->attrs.v[i].key);
         buf_z(b, " = ");
         text_clipped(b, t->attrs.v[i].value, width - INDENT - TID - n - 3);
         buf_putc(b, '\n');
     }
-    if (t->cut) buf_printf(b, "%*sand an entry that is cut short\n", INDENT + TID, "");
+    if (t->cut) buf_printf(b, "%*sand a truncated entry\n", INDENT + TID, "");
 }
 
 static void put_thread_text(buf *b, const contexts *c, const thread_context *t, size_t width)
@@ -207,19 +208,19 @@ void contexts_text(buf *b, const contexts *c, size_t width, bool color)
     const char *bold = paint_on(color, PAINT_BOLD), *off = paint_on(color, PAINT_OFF);
     if (width < 60) width = 60;
     if (c->has_process) {
-        buf_printf(b, "%sprocess %d%s, published %.3f s after the machine's start\n", bold, c->pid,
-                   off, (double)c->process.published_at_ns / 1e9);
+        buf_printf(b, "%sprocess %d%s, published %.3f s after boot\n", bold, c->pid, off,
+                   (double)c->process.published_at_ns / 1e9);
         put_attributes(b, c->process.resource, width);
         if (c->process.attrs.n) buf_z(b, "attributes of the process\n");
         put_attributes(b, c->process.attrs, width);
     } else {
-        buf_printf(b, "%sprocess %d%s has not published who it is\n", bold, c->pid, off);
+        buf_printf(b, "%sprocess %d%s has not published a resource\n", bold, c->pid, off);
     }
     if (c->process.n_mappings > 1)
-        buf_printf(b, "%" PRIu32 " mappings are called OTEL_CTX; one is allowed\n",
+        buf_printf(b, "%" PRIu32 " mappings are named OTEL_CTX; only one is allowed\n",
                    c->process.n_mappings);
     if (!c->threads.n && !c->variables.n && !c->variables.n_lost && !c->other_schema) return;
-    buf_printf(b, "%sthreads%s: %zu of %zu in a context\n", bold, off, c->n_with, c->threads.n);
+    buf_printf(b, "%sthreads%s: %zu of %zu have a context\n", bold, off, c->n_with, c->threads.n);
     put_where(b, c, width);
     for (size_t i = 0; i < c->threads.n; i++)
         if (c->threads.v[i].state >= THREAD_CONTEXT) put_thread_text(b, c, &c->threads.v[i], width);

@@ -1,3 +1,5 @@
+/* Prints the output of `kiln diff` as text and JSON (docs/diff.md).  draw/verdict.h writes the
+ * sentence that the server shares. */
 #include "cli/diff_out.h"
 
 #include "draw/text.h"
@@ -8,21 +10,22 @@
 #include "base/ban.h"
 #include <math.h>
 
-/* Columns before the name: self and cum, where that leaves room for names; otherwise cum alone, or its change. */
+/* Columns before the name: of self and cum, of cum only, of its change only.  WIDE and NARROW are
+ * the terminal widths that decide. */
 enum { LEFT = 60, LEFT_CUM = 32, LEFT_CHANGE = 13, WIDE = 80, NARROW = 56 };
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static double share_of(int64_t v, int64_t sum) { return sum ? 100 * (double)v / (double)sum : 0; }
 
 static const char *amount_text(const comparison *x, double v, char out[HUMAN_MAX])
 {
     if (v == 0) return snprintf(out, HUMAN_MAX, "0"), out;
-    if (x->q.c->o.unit) return question_value(&x->q, (int64_t)llround(v), out);
+    if (x->q.c->o.unit) return query_value(&x->q, (int64_t)llround(v), out);
     return human_amount(v, x->q.v.unit, out);
 }
 
-/* A side of a row: its amount, or with --shares its share. */
+/* Formats the amount of one side of a row, or its share (--shares). */
 static const char *side_text(const comparison *x, bool after, int64_t v, char out[HUMAN_MAX])
 {
     const diff *d = &x->d;
@@ -31,7 +34,7 @@ static const char *side_text(const comparison *x, bool after, int64_t v, char ou
     return out;
 }
 
-/* What is between the two sides, and "~" before what may be noise. */
+/* Formats the change; "~" marks possible noise. */
 static const char *change_text(const comparison *x, double change, double points, diff_verdict v,
                                char out[HUMAN_MAX])
 {
@@ -59,7 +62,8 @@ static paint paint_of(diff_verdict v)
     return PAINT_OFF;
 }
 
-/* Counts are shown as whole numbers where they are large; the change is that of the numbers on the screen. */
+/* Returns the amount as it is shown.  Large counts are shown as whole numbers, and the change must
+ * match them. */
 static double shown_amount(const comparison *x, double v)
 {
     return unit_counts(x->q.v.unit) && fabs(v) >= 100 ? round(v) : v;
@@ -114,7 +118,7 @@ static void put_side(buf *b, const compared *s)
     if (s->n > 1) buf_printf(b, " and %zu more", s->n - 1);
 }
 
-/* The sentence: what was compared, per what, and how sure it is. */
+/* Prints both sides, the divisor, and the verdict about the total. */
 static void put_head(comparison *x)
 {
     buf *b = &x->q.c->out;
@@ -135,11 +139,11 @@ static void put_counts(comparison *x)
     const diff *d = &x->d;
     buf_printf(b, "%zu of %zu frames changed, %zu grew", d->n_changed, d->n, d->n_grew);
     if (d->n_moved) buf_printf(b, ", %zu moved (→ inlined or renamed)", d->n_moved);
-    buf_printf(b, "; at most %g %% of such finds are chance\n", d->fdr * 100);
+    buf_printf(b, "; at most %g %% of them by chance\n", d->fdr * 100);
 }
 
-/* Detectable growth; "nothing" where no growth would show. */
-static const char *seen_text(const diff *d, double share, char out[VERDICT_PERCENT])
+/* Formats the smallest detectable growth of a frame with this share. */
+static const char *detectable_text(const diff *d, double share, char out[VERDICT_PERCENT])
 {
     double growth = diff_detectable(d, share);
     if (growth < 100) return verdict_percent(growth, false, out);
@@ -158,16 +162,14 @@ static void put_foot(comparison *x)
     }
     put_counts(x);
     verdict_noise(b, d);
-    buf_z(
-        b,
-        d->measured
-            ? "\n"
-            : " (--spread);\n  several recordings a side measure it: --before A... --after B...\n");
+    buf_z(b, d->measured ? "\n"
+                         : " (--spread);\n  several recordings per side measure it: --before A... "
+                           "--after B...\n");
     buf_printf(
         b,
-        "seen four times in five: growth of the total by %s, of a frame at 10 %% by %s, at 1 "
+        "detectable with 80 %% power: growth of the total by %s, of a frame at 10 %% by %s, at 1 "
         "%% by %s\n",
-        seen_text(d, 1, all), seen_text(d, 0.1, some), seen_text(d, 0.01, few));
+        detectable_text(d, 1, all), detectable_text(d, 0.1, some), detectable_text(d, 0.01, few));
 }
 
 static void put_got(comparison *x, const gated *g, double v)
@@ -187,7 +189,7 @@ static void put_gate(comparison *x, const gated *g)
     char smallest[VERDICT_PERCENT];
     buf_printf(b, "gate %.*s: ", STR_ARG(g->g.text));
     if (g->r.missing)
-        buf_z(b, "names nothing on either side");
+        buf_z(b, "matches no frame on either side");
     else
         put_got(x, g, g->r.got);
     if (g->r.known && !g->r.missing) {
@@ -200,12 +202,12 @@ static void put_gate(comparison *x, const gated *g)
     buf_printf(b, ", %s%s%s", paint_on(color, g->r.passed ? PAINT_GREEN : PAINT_RED),
                g->r.passed ? "passed" : "FAILED", paint_on(color, PAINT_OFF));
     if (isfinite(g->r.smallest) && g->g.kind == GATE_GROWTH)
-        buf_printf(b, "; smallest growth that would show: %s",
+        buf_printf(b, "; smallest detectable growth: %s",
                    verdict_percent(g->r.smallest, false, smallest));
     buf_putc(b, '\n');
 }
 
-/* ---- what is shown ---- */
+/* ---- selecting rows ---- */
 
 static bool is_small(const diff *d, const diff_row *r, double fraction)
 {
@@ -213,7 +215,8 @@ static bool is_small(const diff *d, const diff_row *r, double fraction)
            fabs((double)r->after.cum) < fraction * fabs((double)d->sum_after);
 }
 
-/* Takes the rows out that are below --nodefraction on both sides, and those beyond --nodecount. */
+/* The rows to print: without those below --nodefraction on both sides and those beyond
+ * --nodecount. */
 typedef struct shown {
     const diff_row **v;
     size_t n, n_small, n_more;
@@ -222,7 +225,7 @@ typedef struct shown {
 static shown choose_rows(comparison *x)
 {
     const diff *d = &x->d;
-    flat_opts o = question_flat(x->q.c, 0);
+    flat_opts o = cli_flat_opts(x->q.c, 0);
     size_t n = x->q.c->o.unchanged ? d->n : d->n_changed;
     shown s = {.v = arena_new(&x->q.arena, const diff_row *, n)};
     if (!s.v) return s;
@@ -253,16 +256,16 @@ void diff_text(comparison *x)
     buf *b = &x->q.c->out;
     shown s = choose_rows(x);
     put_head(x);
-    put_columns(b, question_width(x->q.c));
-    put_row(x, &x->d.total, question_width(x->q.c));
-    for (size_t i = 0; i < s.n; i++) put_row(x, s.v[i], question_width(x->q.c));
+    put_columns(b, cli_width(x->q.c));
+    put_row(x, &x->d.total, cli_width(x->q.c));
+    for (size_t i = 0; i < s.n; i++) put_row(x, s.v[i], cli_width(x->q.c));
     if (s.n_more) buf_printf(b, "%zu more (--nodecount)\n", s.n_more);
-    if (s.n_small) buf_printf(b, "%zu small ones left out (--nodefraction)\n", s.n_small);
+    if (s.n_small) buf_printf(b, "%zu small frames omitted (--nodefraction)\n", s.n_small);
     put_foot(x);
     for (size_t i = 0; i < x->n_gates; i++) put_gate(x, &x->gates[i]);
 }
 
-/* ---- for machines ---- */
+/* ---- JSON ---- */
 
 static const char *verdict_name(diff_verdict v)
 {
@@ -312,7 +315,7 @@ static void put_flag(json_out *o, const char *key, bool v)
 
 static void put_row_json(comparison *x, json_out *o, const diff_row *r)
 {
-    o->flat_at = o->depth + 1; /* a row is a line */
+    o->flat_at = o->depth + 1; /* one line per row */
     json_put_object(o);
     put_verdict(&x->d, o, "flat", r->before.flat, r->after.flat, r->flat_change, r->flat_q,
                 r->flat);
@@ -393,7 +396,7 @@ void diff_json(comparison *x)
 {
     json_out o = {.b = &x->q.c->out, .pretty = true};
     json_put_object(&o);
-    question_head_json(&x->q, &o);
+    query_header_json(&x->q, &o);
     json_put_key(&o, STR("base"));
     input_path_json(&o, x->before.path[0]);
     put_paths(&o, "before", &x->before);

@@ -1,6 +1,6 @@
-/* cli/diff_out.h - a comparison and how it is shown. */
+/* cli/diff_out.h - the comparison of `kiln diff`, and how it is printed. */
 #pragma once
-#include "cli/question.h"
+#include "cli/query.h"
 #include "query/diff.h"
 #include "query/gate.h"
 #include "query/per.h"
@@ -15,18 +15,18 @@ typedef struct gated {
 /* Recordings of one side. */
 typedef struct compared {
     const char **path;
-    input *in; /* before: own; after: the question's */
+    input *in; /* before: owned; after: the query's inputs */
     view *view;
     recording *v;
     size_t n;
 } compared;
 
-/* The new side is the question itself; the old one is more views over its frames. */
+/* The new side is the query. The old side has its own views over the same frame table. */
 typedef struct comparison {
-    question q;
+    query q;
     per per;
     compared before, after;
-    const char *at; /* the recording that is looked at, for errors; NULL: none */
+    const char *at; /* the current recording, for error messages; NULL: none */
     diff d;
     gated gates[GATES_MAX];
     size_t n_gates;

@@ -1,6 +1,8 @@
+/* Draws flame graphs of a selection: terminal, SVG and JSON.  A comparison draws one tree with the
+ * stacks of both sides. */
 #include "cli/flame_out.h"
 
-#include "cli/question.h"
+#include "cli/query.h"
 #include "draw/flame_svg.h"
 #include "draw/flame_term.h"
 #include "draw/text.h"
@@ -10,19 +12,19 @@
 #include <errno.h>
 
 typedef struct picture {
-    question q;
+    query q;
     input base; /* --diff */
     bool has_base;
-    tree all, before, after; /* the last two in a comparison */
+    tree all, before, after; /* before and after: only with --diff */
     flame f;
 } picture;
 
-ink cli_ink(const cli *c)
+term_color cli_term_color(const cli *c)
 {
-    if (!c->term.color) return INK_NONE;
-    if (c->term.colors > 256) return INK_RGB;
-    bool asked = c->o.color && !strcmp(c->o.color, "always");
-    return c->term.colors == 256 || asked ? INK_256 : INK_NONE;
+    if (!c->term.color) return TERM_COLOR_NONE;
+    if (c->term.colors > 256) return TERM_COLOR_RGB;
+    bool forced = c->o.color && !strcmp(c->o.color, "always");
+    return c->term.colors == 256 || forced ? TERM_COLOR_256 : TERM_COLOR_NONE;
 }
 
 /* ---- trees ---- */
@@ -32,23 +34,24 @@ static tree_opts tree_options(const cli *c)
     return (tree_opts){.inverted = c->o.inverted, .order = TREE_BY_LABEL};
 }
 
-/* Both sides over one table of frames, and one tree that holds them both. */
+/* Builds the trees of both sides over one frame table, and one tree with the stacks of both. */
 static bool compare(picture *p, err *e)
 {
-    question *q = &p->q;
+    query *q = &p->q;
     tree_opts o = tree_options(q->c);
     const model *m = &p->base.doc.model;
     view before;
-    select_opts chosen = question_select(q, &p->base);
+    select_opts chosen = query_options_for(q, &p->base);
     view_init(&before, &q->frames, &q->arena);
-    return tree_of(&q->v, &o, &q->arena, &p->after, e) && question_add(q, &p->base, &before, e) &&
+    return tree_of(&q->v, &o, &q->arena, &p->after, e) &&
+           query_add_input(q, &p->base, &before, e) &&
            tree_of(&before, &o, &q->arena, &p->before, e) && view_add(&q->v, m, &chosen, 1, e) &&
            tree_of(&q->v, &o, &q->arena, &p->all, e);
 }
 
 static bool make_flame(picture *p, err *e)
 {
-    question *q = &p->q;
+    query *q = &p->q;
     const cli_options *o = &q->c->o;
     tree_opts to = tree_options(q->c);
     flame_opts fo = {.title = o->title ? str_of(o->title) : input_title(q->c->args[0]),
@@ -79,7 +82,8 @@ static bool draw_svg(picture *p, err *e)
         char *end;
         o.least = strtod(c->o.min_width, &end);
         if (*end || !(o.least > 0) || o.least > 1000)
-            return err_set(e, ERR_USAGE, "--min-width wants pixels such as 0.5, not `%s`",
+            return err_set(e, ERR_USAGE,
+                           "--min-width must be a number of pixels such as 0.5, not `%s`",
                            c->o.min_width);
     }
     bool ok = flame_svg(&p->f, &o, &p->q.arena, &out, e);
@@ -93,12 +97,12 @@ static bool draw_svg(picture *p, err *e)
 static bool draw_terminal(picture *p, err *e)
 {
     cli *c = p->q.c;
-    size_t width = question_width(c);
-    flame_term_opts o = {.width = width == SIZE_MAX ? 80 : width, .ink = cli_ink(c)};
+    size_t width = cli_width(c);
+    flame_term_opts o = {.width = width == SIZE_MAX ? 80 : width, .term_color = cli_term_color(c)};
     return flame_term(&p->f, &o, &p->q.arena, &c->out, e);
 }
 
-/* Frames once, nodes as [parent, frame, self, total] in the order of the tree: no nesting, however deep. */
+/* Writes frames once and nodes as [parent, frame, self, total], so that deep trees do not nest. */
 static void put_nodes(picture *p, json_out *o)
 {
     const tree *t = &p->all;
@@ -133,7 +137,7 @@ static void put_json(picture *p)
 {
     json_out o = {.b = &p->q.c->out, .pretty = true};
     json_put_object(&o);
-    question_head_json(&p->q, &o);
+    query_header_json(&p->q, &o);
     put_nodes(p, &o);
     json_put_object_end(&o);
     buf_putc(&p->q.c->out, '\n');
@@ -142,7 +146,7 @@ static void put_json(picture *p)
 static void put_head(picture *p)
 {
     buf *b = &p->q.c->out;
-    question_head(&p->q, b);
+    query_header(&p->q, b);
     if (!p->has_base) return;
     buf_z(b, "compared with ");
     text_clipped(b, str_of(input_name(p->base.path)), 60);
@@ -157,7 +161,7 @@ static bool draw(picture *p, flame_kind kind, err *e)
         put_json(p);
         return true;
     }
-    /* Before the view holds both sides of a comparison. */
+    /* Must precede make_flame, which adds the other side to the view. */
     if (kind == FLAME_ON_TERMINAL) put_head(p);
     if (!make_flame(p, e)) return false;
     return kind == FLAME_AS_SVG ? draw_svg(p, e) : draw_terminal(p, e);
@@ -168,14 +172,14 @@ void flame_out(cli *c, flame_kind kind)
     picture p = {0};
     err e = {0};
     if (kind == FLAME_AS_JSON && c->o.diff) {
-        cli_fail(c, EXIT_USAGE, "--json does not compare; kiln diff --json does");
+        cli_fail(c, EXIT_USAGE, "--json and --diff cannot be combined; use kiln diff --json");
         return;
     }
-    if (c->o.diff && !question_input(&p.q, c, c->o.diff, &p.base)) return;
+    if (c->o.diff && !query_open_input(&p.q, c, c->o.diff, &p.base)) return;
     p.has_base = c->o.diff != NULL;
-    if (question_open(&p.q, c, c->args, c->n_args, BY_FUNCTION)) {
-        if (!draw(&p, kind, &e)) question_fail(&p.q, &e);
-        question_close(&p.q);
+    if (query_open(&p.q, c, c->args, c->n_args, BY_FUNCTION)) {
+        if (!draw(&p, kind, &e)) query_fail(&p.q, &e);
+        query_close(&p.q);
     }
     if (p.has_base) input_close(&p.base);
 }

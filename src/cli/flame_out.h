@@ -1,12 +1,13 @@
-/* cli/flame_out.h - the pictures of `kiln flame` that answer a question: terminal, SVG, JSON. */
+/* cli/flame_out.h - flame graphs of a selection: terminal, SVG, JSON. */
 #pragma once
 #include "cli/cli.h"
-#include "draw/ink.h"
+#include "draw/term_color.h"
 
 typedef enum flame_kind { FLAME_ON_TERMINAL, FLAME_AS_SVG, FLAME_AS_JSON } flame_kind;
 
-/* Opens the inputs, selects, draws.  Files appear whole or not at all.  Failures are reported. */
+/* Opens the inputs, selects and draws.  Replaces a file only when it is complete.  Reports
+ * failures. */
 void flame_out(cli *c, flame_kind kind);
 
-/* What this terminal can show, as --color allows it. */
-ink cli_ink(const cli *c);
+/* Returns the colours that the terminal supports and --color allows. */
+term_color cli_term_color(const cli *c);

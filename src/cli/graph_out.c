@@ -1,3 +1,5 @@
+/* Prints the blocks of `kiln tree` and `kiln peek`, a frame between its callers and its callees, as
+ * text and JSON. */
 #include "cli/graph_out.h"
 
 #include "draw/text.h"
@@ -5,49 +7,50 @@
 
 #include "base/ban.h"
 
-/* Columns before a name, and the width below which only cum stands there. */
+/* Columns before a name, normally and on narrow terminals; NARROW is the width below which only cum
+ * is shown. */
 enum { LEFT = 63, LEFT_NARROW = 21, NARROW = 80 };
 
-static bool is_narrow(const question *q) { return question_width(q->c) < NARROW; }
+static bool is_narrow(const query *q) { return cli_width(q->c) < NARROW; }
 
-static void put_name(question *q, str label, size_t indent, const char *mark)
+static void put_name(query *q, str label, size_t indent, const char *mark)
 {
-    size_t width = question_width(q->c), used = indent + strlen(mark);
+    size_t width = cli_width(q->c), used = indent + strlen(mark);
     used += is_narrow(q) ? LEFT_NARROW : LEFT;
     text_clipped(&q->c->out, label, width == SIZE_MAX ? SIZE_MAX : width - used);
 }
 
-static void put_edge(question *q, const flat *f, const edge *e, uint32_t other, int64_t cum)
+static void put_edge(query *q, const flat *f, const edge *e, uint32_t other, int64_t cum)
 {
     buf *b = &q->c->out;
     char value[HUMAN_MAX], percent[HUMAN_MAX];
     const char *mark = e->inlined && !is_narrow(q) ? " (inlined)" : "";
-    buf_printf(b, "%*s %s |   ", is_narrow(q) ? 11 : 52, question_value(q, e->value, value),
+    buf_printf(b, "%*s %s |   ", is_narrow(q) ? 11 : 52, query_value(q, e->value, value),
                percent_text(e->value, cum, percent));
     put_name(q, frame_label(f->frames, other), 2, mark);
     buf_printf(b, "%s\n", mark);
 }
 
-static void put_rule(const question *q, buf *b)
+static void put_rule(const query *q, buf *b)
 {
     text_repeat(b, "-", is_narrow(q) ? 19 : 60);
     buf_z(b, "+-------------\n");
 }
 
-static void put_numbers(question *q, const flat_row *r, int64_t sum)
+static void put_numbers(query *q, const flat_row *r, int64_t sum)
 {
     buf *b = &q->c->out;
     char v1[HUMAN_MAX], v2[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
-    question_value(q, r->cum, v2), percent_text(r->cum, q->v.total, p3);
+    query_value(q, r->cum, v2), percent_text(r->cum, q->v.total, p3);
     if (is_narrow(q))
         buf_printf(b, "%11s %s | ", v2, p3);
     else
-        buf_printf(b, "%11s %s %s %11s %s                | ", question_value(q, r->flat, v1),
+        buf_printf(b, "%11s %s %s %11s %s                | ", query_value(q, r->flat, v1),
                    percent_text(r->flat, q->v.total, p1), percent_text(sum, q->v.total, p2), v2,
                    p3);
 }
 
-static void put_block(question *q, const flat *f, const edges *g, size_t row, int64_t sum)
+static void put_block(query *q, const flat *f, const edges *g, size_t row, int64_t sum)
 {
     buf *b = &q->c->out;
     const flat_row *r = &f->v[row];
@@ -62,16 +65,16 @@ static void put_block(question *q, const flat *f, const edges *g, size_t row, in
         put_edge(q, f, &g->v[i], g->v[i].to, r->cum);
 }
 
-void graph_text(question *q, const flat *f, const edges *g, const bool *shown)
+void graph_text(query *q, const flat *f, const edges *g, const bool *shown)
 {
     buf *b = &q->c->out;
     char cut[HUMAN_MAX];
-    question_head(q, b);
+    query_header(q, b);
     if (f->n_dropped || f->n < f->n_all)
         buf_printf(b,
-                   "showing %zu of %zu frames; those below %s are left out (--nodefraction, "
+                   "showing %zu of %zu frames; frames below %s are omitted (--nodefraction, "
                    "--nodecount)\n",
-                   f->n, f->n_all + f->n_dropped, question_value(q, f->cutoff, cut));
+                   f->n, f->n_all + f->n_dropped, query_value(q, f->cutoff, cut));
     put_rule(q, b);
     if (is_narrow(q))
         buf_printf(b, "%11s %5s%% | %s\n", "cum", "cum", "context");
@@ -129,11 +132,11 @@ static void block_json(json_out *o, const flat *f, const edges *g, size_t row)
     json_put_object_end(o);
 }
 
-void graph_json(question *q, const flat *f, const edges *g, const bool *shown)
+void graph_json(query *q, const flat *f, const edges *g, const bool *shown)
 {
     json_out o = {.b = &q->c->out, .pretty = true};
     json_put_object(&o);
-    question_head_json(q, &o);
+    query_header_json(q, &o);
     json_put_key(&o, STR("dropped"));
     json_put_u64(&o, f->n_dropped);
     json_put_key(&o, STR("rows"));

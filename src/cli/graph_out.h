@@ -1,7 +1,7 @@
-/* cli/graph_out.h - frames with their callers and callees: tree and peek. */
+/* cli/graph_out.h - prints frames with their callers and callees, for tree and peek. */
 #pragma once
-#include "cli/question.h"
+#include "cli/query.h"
 
-/* Blocks of the frames for which shown[row] is true (NULL: all). */
-void graph_text(question *q, const flat *f, const edges *g, const bool *shown);
-void graph_json(question *q, const flat *f, const edges *g, const bool *shown);
+/* Prints a block for each frame with shown[row], or for all frames if shown is NULL. */
+void graph_text(query *q, const flat *f, const edges *g, const bool *shown);
+void graph_json(query *q, const flat *f, const edges *g, const bool *shown);

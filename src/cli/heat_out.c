@@ -1,3 +1,5 @@
+/* `kiln series --heat`: draws the heat map as text, SVG and JSON.  The SVG contains a command line
+ * that opens a selected range. */
 #include "cli/heat_out.h"
 
 #include "cli/flame_out.h"
@@ -9,9 +11,7 @@ bool picture_is_svg(const cli *c, err *e)
 {
     if (str_ends(str_of(c->o.output), STR(".svg")) || (c->o.to && !strcmp(c->o.to, "svg")))
         return true;
-    return err_set(e, ERR_USAGE,
-                   "%s: the name does not end in .svg; --to svg writes one all the same",
-                   c->o.output);
+    return err_set(e, ERR_USAGE, "%s: the name does not end in .svg; use --to svg", c->o.output);
 }
 
 bool picture_write(cli *c, const buf *picture, err *e)
@@ -20,11 +20,11 @@ bool picture_write(cli *c, const buf *picture, err *e)
     return file_write(c->o.output, buf_view(picture), e);
 }
 
-static void put_json(question *q, const heat *h)
+static void put_json(query *q, const heat *h)
 {
     json_out o = {.b = &q->c->out, .pretty = true};
     json_put_object(&o);
-    question_head_json(q, &o);
+    query_header_json(q, &o);
     json_put_key(&o, STR("start_unix_nano"));
     json_put_u64(&o, h->start);
     json_put_key(&o, STR("row_nano"));
@@ -41,7 +41,7 @@ static void put_json(question *q, const heat *h)
     buf_putc(&q->c->out, '\n');
 }
 
-/* The inputs as a shell reads them: 'it'\''s.otlp'. */
+/* Appends the path quoted for a shell: 'it'\''s.otlp'. */
 static void put_quoted(buf *b, const char *path)
 {
     buf_putc(b, '\'');
@@ -68,7 +68,7 @@ static void put_subject(const cli *c, buf *b)
     }
 }
 
-static bool draw_svg(question *q, const heat *h, heat_opts *o, err *e)
+static bool draw_svg(query *q, const heat *h, heat_opts *o, err *e)
 {
     buf subject = {0}, out = {0};
     put_subject(q->c, &subject);
@@ -80,7 +80,7 @@ static bool draw_svg(question *q, const heat *h, heat_opts *o, err *e)
     return ok;
 }
 
-bool heat_out(question *q, err *e)
+bool heat_out(query *q, err *e)
 {
     cli *c = q->c;
     heat h;
@@ -95,11 +95,11 @@ bool heat_out(question *q, err *e)
     heat_opts o = {.title = input_title(c->args[0]),
                    .type = q->v.type,
                    .unit = q->v.unit,
-                   .clock = question_clock(q, h.start)};
+                   .clock = query_clock(q, h.start)};
     if (c->o.output) return draw_svg(q, &h, &o, e);
-    size_t width = question_width(c);
+    size_t width = cli_width(c);
     o.width = width == SIZE_MAX ? 80 : width;
-    o.ink = cli_ink(c);
-    question_head(q, &c->out);
+    o.term_color = cli_term_color(c);
+    query_header(q, &c->out);
     return heat_term(&h, &o, &q->arena, &c->out, e);
 }

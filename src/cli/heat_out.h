@@ -1,11 +1,11 @@
-/* cli/heat_out.h - `kiln series --heat`: terminal, SVG, JSON. */
+/* cli/heat_out.h - `kiln series --heat` on the terminal, as SVG and as JSON. */
 #pragma once
-#include "cli/question.h"
+#include "cli/query.h"
 
-/* Draws the heat map of the question's view, which has a row for each sample. */
-NODISCARD bool heat_out(question *q, err *e);
+/* Draws the heat map of the query, which must have one row per sample (by_sample). */
+NODISCARD bool heat_out(query *q, err *e);
 
 /* Writes a picture to --output. */
 NODISCARD bool picture_write(cli *c, const buf *picture, err *e);
-/* Is the output an SVG, by --to or its name?  ERR_USAGE when it is something else. */
+/* Returns whether --to or the name of the output requires SVG; fails with ERR_USAGE if not. */
 NODISCARD bool picture_is_svg(const cli *c, err *e);

@@ -1,11 +1,11 @@
-/* --help, from the option table. */
+/* Generates --help of kiln and of each command from the tables of commands and options. */
 #include "cli/cli.h"
 
 #include "base/ban.h"
 
 enum { WIDTH = 80, LEFT = 26 };
 
-/* Appends one line's worth of words; returns what is left. */
+/* Appends one line; returns the rest of the text. */
 static const char *wrap_line(buf *b, const char *text, unsigned width)
 {
     size_t fit = 0, end = 0;
@@ -69,14 +69,14 @@ void help_command(buf *b, const command *c)
 
 void help_overview(buf *b)
 {
-    buf_z(b, "kiln - OpenTelemetry profiles: record, ask, compare, draw, convert, check, send\n\n"
+    buf_z(b, "kiln - record, query, compare, draw, convert, check and send profiles\n\n"
              "Usage: kiln COMMAND [OPTION]... [FILE]...\n\nCommands:\n");
     size_t n;
     const command *c = commands(&n);
     for (size_t i = 0; i < n; i++) buf_printf(b, "  %-12s %s\n", c[i].name, c[i].summary);
-    buf_z(b, "\n`kiln help COMMAND` explains one; `kiln COMMAND --help` does the same.\n"
-             "Inputs may be gzip or zstd compressed, and - is standard input.\n\n"
-             "Exit codes: 0 fine, 1 bad input or failed check, 2 wrong usage, 3 the\n"
-             "environment said no (permission, disk, network), 4 a gate was not kept.\n\n"
+    buf_z(b, "\n`kiln help COMMAND` and `kiln COMMAND --help` explain a command.\n"
+             "Inputs may be compressed with gzip or zstd; - is standard input.\n\n"
+             "Exit codes: 0 success, 1 bad input or failed check, 2 usage error,\n"
+             "3 system error (permission, disk, network), 4 a gate failed.\n\n"
              "Examples:\n  kiln run ./app\n  kiln top app.otlp\n");
 }

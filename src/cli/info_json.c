@@ -1,4 +1,4 @@
-/* `kiln info --json`: the stable form, docs/info.md. */
+/* `kiln info --json`: prints the stable schema of docs/info.md. */
 #include "cli/info.h"
 
 #include "wire/anchor.h"
@@ -69,7 +69,7 @@ static void put_comments(json_out *o, const model *m, const profile *p)
     json_put_array_end(o);
 }
 
-/* All of them, those that comments and temporality travel in too. */
+/* Writes all attributes, including those that carry comments and temporality. */
 static void put_attributes(json_out *o, const model *m, const profile *p)
 {
     json_put_key(o, STR("attributes"));
@@ -143,7 +143,7 @@ static void put_dictionary(json_out *o, const dict *d)
     json_put_object_end(o);
 }
 
-/* null for formats that have no layouts. */
+/* Writes null for formats without layouts. */
 static void put_layout(json_out *o, const layout_verdict *v)
 {
     json_put_key(o, STR("layout"));

@@ -1,4 +1,5 @@
-/* `kiln info` for people: 80 columns, the important things first. */
+/* `kiln info` as text: 80 columns, the most important facts first.  Long lists are truncated;
+ * --json has everything. */
 #include "cli/info.h"
 
 #include "wire/anchor.h"
@@ -12,11 +13,11 @@
 enum {
     WIDTH = 80,
     LABEL = 14,          /* "  dictionary  " */
-    MAX_PROFILES = 12,   /* shown in full */
-    MAX_ATTRIBUTES = 16, /* of a resource, of a profile */
+    MAX_PROFILES = 12,   /* profiles shown in full */
+    MAX_ATTRIBUTES = 16, /* shown of a resource or profile */
     MAX_KEY = 32,        /* columns of an attribute's name before its value */
     MAX_PROSE = 1000,    /* columns of evidence */
-    MAX_COMMENT = 8000,  /* columns of one comment: comments are there to be read */
+    MAX_COMMENT = 8000,  /* columns of one comment */
     MAX_SHARES = 8,
     BAR = 24,
 };
@@ -33,14 +34,14 @@ static void paint_str(page *p, paint how, const char *text)
     buf_printf(p->b, "%s%s%s", paint_on(p->color, how), text, paint_on(p->color, PAINT_OFF));
 }
 
-/* The left column; the caller goes on with LABEL columns used. */
+/* Prints the left column, LABEL columns wide. */
 static void label(page *p, const char *name)
 {
     buf_printf(p->b, "  %s%-*s%s", paint_on(p->color, PAINT_DIM), LABEL - 2, name,
                paint_on(p->color, PAINT_OFF));
 }
 
-/* Prose behind a label, wrapped with a hanging indent. */
+/* Wraps text in the column to the right of a label. */
 static void prose(page *p, str text, size_t max)
 {
     buf safe = {0}, lines = {0};
@@ -61,7 +62,7 @@ static void number(page *p, uint64_t n, const char *one, const char *many)
     buf_printf(p->b, "%s %s", human_count(n, t), n == 1 ? one : many);
 }
 
-/* ---- head ---- */
+/* ---- header ---- */
 
 static void bytes_lines(page *p)
 {
@@ -71,7 +72,7 @@ static void bytes_lines(page *p)
     buf_printf(p->b, "%s", human_count(p->f->in->file.bytes.n, a));
     for (size_t i = d->n_layers; i-- > 0;)
         buf_printf(p->b, "%s %s", i + 1 < d->n_layers ? " in" : " as", codec_name(d->layers[i]));
-    if (d->n_layers) buf_printf(p->b, ", %s without", human_count(d->bytes.n, a));
+    if (d->n_layers) buf_printf(p->b, ", %s decompressed", human_count(d->bytes.n, a));
     buf_putc(p->b, '\n');
     if (!p->f->gzip_bytes) return; /* not measured */
     label(p, "");
@@ -180,7 +181,7 @@ static void total_line(page *p, const profile_facts *f, str unit)
     char t[HUMAN_MAX];
     label(p, "  total");
     paint_str(p, PAINT_BOLD, human_value(f->total, unit, t));
-    if (f->saturated) buf_z(p->b, " or more: the sum does not fit 64 bits");
+    if (f->saturated) buf_z(p->b, " or more: the sum exceeds 64 bits");
     char observed[2 * HUMAN_MAX];
     buf_printf(p->b, " in %s\n", human_observed(f->observations, f->samples, observed));
     if (!f->timestamps && !f->links) return;
@@ -197,9 +198,10 @@ static void time_line(page *p, const profile *x)
     if (!x->time_unix_nano && !x->duration_nano) return;
     label(p, "  time");
     if (profile_is_undated(p->m, x) && profile_date(p->m, x))
-        buf_printf(p->b, "in a recording from %s on", human_time(profile_date(p->m, x), t));
+        buf_printf(p->b, "in a recording that began at %s", human_time(profile_date(p->m, x), t));
     else if (profile_is_undated(p->m, x))
-        buf_printf(p->b, "no date: %s after its clock began", human_duration(x->time_unix_nano, t));
+        buf_printf(p->b, "no date: %s after the start of its clock",
+                   human_duration(x->time_unix_nano, t));
     else
         buf_z(p->b, x->time_unix_nano ? human_time(x->time_unix_nano, t) : "start unknown");
     if (x->duration_nano) buf_printf(p->b, ", for %s", human_duration(x->duration_nano, t));
@@ -244,7 +246,7 @@ static void scope_line(page *p, const scope *s)
     buf_putc(p->b, '\n');
 }
 
-/* Comments have lines of their own, whole: their authors wrote them for whoever looks at the profile. */
+/* Prints the comments in full. */
 static void comment_lines(page *p, const profile *x)
 {
     str text;
@@ -260,8 +262,8 @@ static void temporality_line(page *p, const profile *x)
     if (!text.n) return;
     label(p, "  values");
     text_clipped(p->b, text, 20);
-    buf_z(p->b, str_eq(text, STR("cumulative")) ? ": everything since the start"
-                : str_eq(text, STR("delta"))    ? ": of this time alone"
+    buf_z(p->b, str_eq(text, STR("cumulative")) ? ": since the start of the process"
+                : str_eq(text, STR("delta"))    ? ": of this period only"
                                                 : "");
     buf_z(p->b, " (aggregation temporality)\n");
 }
@@ -284,7 +286,7 @@ static void profile_attribute_lines(page *p, const profile *x)
     more_line(p, n - shown);
 }
 
-/* The next attribute that has a line of its own, from *i on; 0 behind the last one. */
+/* Returns the next attribute from *i on that is printed, or 0 past the last. */
 static uint32_t next_shown(const page *p, const profile *x, uint32_t *i)
 {
     while (*i < x->attrs.n) {
@@ -295,8 +297,9 @@ static uint32_t next_shown(const page *p, const profile *x, uint32_t *i)
     return 0;
 }
 
-/* Profiles that were one with several types say the same: it is printed once. */
-static bool says_the_same(const page *p, const profile *a, const profile *b)
+/* Returns whether two profiles have the same attributes, as those of one pprof file with several
+ * types do. */
+static bool same_attributes(const page *p, const profile *a, const profile *b)
 {
     uint32_t i = 0, k = 0, x, y;
     do {
@@ -305,15 +308,15 @@ static bool says_the_same(const page *p, const profile *a, const profile *b)
     return x == y;
 }
 
-static void said_lines(page *p, size_t i)
+static void metadata_lines(page *p, size_t i)
 {
     const profile *x = &p->m->profiles.v[i];
     uint32_t at = 0;
     size_t first = i;
-    while (first && says_the_same(p, x, &p->m->profiles.v[first - 1])) first--;
+    while (first && same_attributes(p, x, &p->m->profiles.v[first - 1])) first--;
     if (first < i && next_shown(p, x, &at)) {
         label(p, "  attribute");
-        buf_printf(p->b, "comments and attributes as profile %zu\n", first);
+        buf_printf(p->b, "same comments and attributes as profile %zu\n", first);
         return;
     }
     comment_lines(p, x);
@@ -357,7 +360,7 @@ static void profile_lines(page *p, size_t i)
     period_line(p, x);
     hottest_line(p, f, unit);
     temporality_line(p, x);
-    said_lines(p, i);
+    metadata_lines(p, i);
     original_line(p, x);
 }
 
@@ -407,7 +410,7 @@ static void share_line(page *p, const share *s, uint64_t whole, const char *name
     buf_putc(p->b, '\n');
 }
 
-/* Largest first; the fields of a sample under their samples. */
+/* Prints the byte shares, largest first.  Fields of samples are listed below the samples. */
 static void shares_lines(page *p)
 {
     const shares *s = &p->f->shares;
@@ -416,7 +419,7 @@ static void shares_lines(page *p)
     for (size_t i = 0; i < s->n && shown < MAX_SHARES; i++) {
         const share *x = &s->v[i];
         if (x->within || !*x->name || x->bytes * 200 < s->bytes) continue;
-        label(p, shown++ ? "" : "made of");
+        label(p, shown++ ? "" : "contents");
         share_line(p, x, s->bytes, x->name);
         rest -= x->bytes;
         for (size_t k = 0; k < s->n; k++) {
@@ -443,7 +446,7 @@ void info_text(cli *c, const info *f)
         buf_printf(p.b, "\n  and %zu more resources\n", p.m->resources.n - MAX_PROFILES);
     for (size_t i = 0; i < p.m->profiles.n && i < MAX_PROFILES; i++) profile_lines(&p, i);
     if (p.m->profiles.n > MAX_PROFILES)
-        buf_printf(p.b, "\n  and %zu more profiles (--json has all)\n",
+        buf_printf(p.b, "\n  and %zu more profiles (--json lists all)\n",
                    p.m->profiles.n - MAX_PROFILES);
     if (!p.m->profiles.n) buf_z(p.b, "\n  no profiles\n");
     dictionary_lines(&p);

@@ -1,4 +1,4 @@
-/* The loss ledger, for machines and for people. */
+/* Prints the loss ledger as JSON and text, for every command that converts. */
 #include "cli/input.h"
 
 #include "draw/human.h"
@@ -37,10 +37,10 @@ void ledger_json(json_out *o, const ledger *l)
     json_put_array_end(o);
 }
 
-enum { INDENT = 17, WIDTH = 80 }; /* "  carried     12  " less one */
+enum { INDENT = 17, WIDTH = 80 }; /* INDENT: columns of "  carried     12  " minus one */
 
-/* Prose that goes on behind INDENT columns. */
-static void go_on(buf *b, const char *text)
+/* Wraps text that starts at column INDENT. */
+static void put_wrapped(buf *b, const char *text)
 {
     buf lines = {0};
     wrap_text(&lines, text, INDENT, WIDTH);
@@ -67,7 +67,7 @@ static void entry_text(buf *b, const loss *l, bool color)
                  l->stage == STAGE_INGEST ? ": " : "", l->stage == STAGE_INGEST ? l->value : "");
     else
         snprintf(what, sizeof what, "%s: %s", loss_name(l->concept), loss_what(l->concept));
-    go_on(b, what);
+    put_wrapped(b, what);
     if (l->carried_as) return;
     detail(b, "first at", l->path);
     detail(b, "value", l->value);

@@ -1,6 +1,6 @@
-/* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
+/* main of `kiln`: parses the command line, runs the command and writes its output. */
 #include "cli/cli.h"
-#include "cli/kept.h"
+#include "cli/stored.h"
 #include "cli/naming.h"
 #include "sys/child.h"
 #include "sys/pager.h"
@@ -18,7 +18,8 @@ static bool wants_color(const char *when, bool terminal)
     return terminal;
 }
 
-/* Random, so that an input cannot be made to fit it; fixed by KILN_SEED for those who compare times. */
+/* Returns a random seed, so that no input can be crafted to collide. KILN_SEED fixes it for
+ * benchmarks. */
 static uint64_t choose_seed(void)
 {
     const char *fixed = getenv("KILN_SEED");
@@ -36,7 +37,7 @@ static void dispatch(cli *c)
     } else if (c->o.help) {
         help_command(&c->out, c->command);
         code = EXIT_FINE;
-    } else if (!kept_asked(c)) {
+    } else if (!stored_check_select(c)) {
         code = EXIT_USAGE;
     } else {
         code = c->command->run(c);
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
 {
     heap_in_huge_pages();
     cli c = {.fd = STDOUT_FILENO, .ignored = child_ignored()};
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
+    signal(SIGPIPE, SIG_IGN); /* cli_flush handles EPIPE */
     c.term = term_of(STDOUT_FILENO);
     c.term_err = term_of(STDERR_FILENO);
     c.seed = choose_seed();

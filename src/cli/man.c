@@ -1,10 +1,10 @@
-/* Manual pages, from the option table. */
+/* Generates manual pages in roff from the tables of commands and options. */
 #include "cli/cli.h"
 
 #include "base/ban.h"
 
-/* Text as roff wants it: backslashes and leading dots or quotes kept literal, hyphens as minus signs
- * (they are options and commands nearly always). */
+/* Escapes text for roff.  Hyphens become minus signs, because nearly all of them are in options and
+ * commands. */
 static void roff(buf *b, const char *text)
 {
     bool line_start = true;
@@ -49,9 +49,9 @@ static void put_option(buf *b, const option_desc *d)
 static void exit_status(buf *b)
 {
     section(b, "EXIT STATUS");
-    buf_z(b, ".TP\n0\nfine\n.TP\n1\nbad input, or a check failed\n.TP\n2\nwrong usage\n"
-             ".TP\n3\nthe environment said no: permission, disk, network\n"
-             ".TP\n4\na gate was not kept, or a regression was found\n");
+    buf_z(b, ".TP\n0\nsuccess\n.TP\n1\nbad input, or a failed check\n.TP\n2\nusage error\n"
+             ".TP\n3\nsystem error: permission, disk, network\n"
+             ".TP\n4\na gate failed, or a regression was found\n");
 }
 
 static void header(buf *b, const char *page, const char *summary)
@@ -65,13 +65,15 @@ static void header(buf *b, const char *page, const char *summary)
 
 static void overview(buf *b)
 {
-    header(b, "kiln", "OpenTelemetry profiles: record, ask, compare, draw, convert, check, send");
+    header(b, "kiln",
+           "record, query, compare, draw, convert, check and send OpenTelemetry profiles");
     section(b, "SYNOPSIS");
     buf_z(b, "\\fBkiln\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIFILE\\fR]...\n");
     section(b, "DESCRIPTION");
-    buf_z(b,
-          "Works on OpenTelemetry profiles in files and pipes. Formats are recognised from their "
-          "bytes, and gzip or zstd around them is taken off.\n");
+    buf_z(
+        b,
+        "kiln works with profiles in files, pipes, stores and servers. It detects the format from "
+        "the bytes, and removes gzip and zstd compression.\n");
     section(b, "COMMANDS");
     size_t n;
     const command *c = commands(&n);
@@ -82,11 +84,12 @@ static void overview(buf *b)
     }
     exit_status(b);
     section(b, "ENVIRONMENT");
-    buf_z(b, ".TP\n\\fBNO_COLOR\\fR\nNo colours on a terminal when set and not empty.\n");
-    buf_z(b,
-          ".TP\n\\fBKILN_AGENT_PATH\\fR\nThe directory in which \\fBkiln run\\fR finds the agent.\n"
-          ".TP\n\\fBKILN_SEED\\fR\nSeed of the hash tables, a number; random otherwise. No output "
-          "depends on it.\n");
+    buf_z(b, ".TP\n\\fBNO_COLOR\\fR\nDisables colours if it is set and not empty.\n");
+    buf_z(
+        b,
+        ".TP\n\\fBKILN_AGENT_PATH\\fR\nDirectory of the libraries that \\fBkiln run\\fR preloads.\n"
+        ".TP\n\\fBKILN_SEED\\fR\nSeed of the hash tables (default: random). The output does not "
+        "depend on it.\n");
 }
 
 void man_page(buf *b, const command *c)

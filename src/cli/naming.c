@@ -1,38 +1,42 @@
+/* Automatic symbol lookup for the commands that show functions, limited in time.  Only files with
+ * the right build id are used.  At the end one line reports the binary with the most missing
+ * names. */
 #include "cli/naming.h"
 
-#include "base/when.h"
+#include "base/time.h"
 #include "cli/symbols.h"
 #include "draw/human.h"
 #include "net/world.h"
 #include "symbol/package.h"
+#include "base/text.h"
 #include "base/ban.h"
 
-enum { WORTH = 20 }; /* less than one in so many, of samples and of addresses: no line about it */
+enum { WORTH = 20 }; /* nothing is reported if less than 1 in 20 samples and addresses lack names */
 #define TIMEOUT (10 * NS_PER_S)
-/* For the index of a binary; one that needs more has names and no lines. */
+/* Memory limit for the index of a binary; a larger binary gets names without lines. */
 #define MEMORY ((size_t)1 << 30)
 
 typedef struct naming {
     arena arena;
-    module_shelf shelf; /* binaries that several inputs have in common are opened once */
+    module_cache modules; /* binaries are opened once for all inputs */
     stopper stop;
-    uint64_t timeout,
-        deadline; /* world_now; the deadline is set when the first name is looked for */
+    uint64_t timeout, deadline; /* world_now; set at the first lookup */
     VEC(symbolized) lacking;
     uint64_t n_samples, n_nameless, n_locations, n_missing;
 } naming;
 
-static bool is_over(void *who, err *e)
+static bool is_over(void *ctx, err *e)
 {
-    const naming *n = who;
-    return world_now(world_system()) >= n->deadline && !err_set(e, ERR_LIMIT, "the time is up");
+    const naming *n = ctx;
+    return world_now(world_system()) >= n->deadline &&
+           !err_set(e, ERR_BUSY, "the time limit is reached");
 }
 
 static bool take_timeout(cli *c, uint64_t *ns)
 {
     *ns = TIMEOUT;
     if (!c->o.symbolize_timeout || duration_parse(str_of(c->o.symbolize_timeout), ns)) return true;
-    cli_fail(c, EXIT_USAGE, "--symbolize-timeout takes a time such as 10s or 500ms, not `%s`",
+    cli_fail(c, EXIT_USAGE, "--symbolize-timeout must be a time such as 10s or 500ms, not `%s`",
              c->o.symbolize_timeout);
     return false;
 }
@@ -45,13 +49,14 @@ static naming *naming_of(cli *c)
     naming *n = calloc(1, sizeof *n);
     if (!n) return cli_fail(c, EXIT_ENVIRONMENT, "out of memory"), NULL;
     n->timeout = timeout;
-    n->stop = (stopper){.over = is_over, .who = n};
+    n->stop = (stopper){.over = is_over, .ctx = n};
     return c->naming = n;
 }
 
-/* ---- looking up ---- */
+/* ---- lookup ---- */
 
-/* Sums over time have no names, unless frames choose what is summed. */
+/* Returns whether the command needs names.  `series` shows none and needs them only to select
+ * frames. */
 static bool shows_names(const cli *c)
 {
     const cli_options *o = &c->o;
@@ -92,7 +97,7 @@ static bool look_up(cli *c, naming *n, input *in, err *e)
     o.module.dirs.proven = true;
     o.module.stop = &n->stop;
     o.module.max_memory = MEMORY;
-    o.shelf = &n->shelf;
+    o.modules = &n->modules;
     bool ok = symbolize(&in->doc.model, &o, &in->arena, &report, e) && remember(n, &report);
     cli_status(c, "%s", "");
     return ok;
@@ -105,17 +110,11 @@ bool naming_add(cli *c, input *in)
     naming *n = naming_of(c);
     if (!n) return false;
     if (!look_up(c, n, in, &e))
-        cli_note(c, "%s: names were not found: %s", input_name(in->path), e.msg);
+        cli_note(c, "%s: symbol lookup failed: %s", input_name(in->path), e.msg);
     return true;
 }
 
-/* ---- what is missing ---- */
-
-static str base_of(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    return slash ? (str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
-}
+/* ---- report ---- */
 
 static uint64_t missing(const symbolized *s) { return s->n_locations - s->n_found; }
 
@@ -131,7 +130,8 @@ static const symbolized *worst_of(const naming *n)
     return worst;
 }
 
-/* Binaries besides the worst that something can be done about; one may be of several inputs. */
+/* Returns the number of other binaries with advice, each counted once even if several inputs have
+ * it. */
 static size_t others(const naming *n, const symbolized *worst)
 {
     size_t k = 0;
@@ -161,17 +161,17 @@ static void put_line(buf *b, const naming *n, const symbolized *s)
     else
         buf_printf(b, "%s of %s addresses have no function name", human_count(n->n_missing, few),
                    human_count(n->n_locations, all));
-    buf_printf(b, ", most of them in %.*s (%s): ", STR_ARG(base_of(s->name)),
+    buf_printf(b, ", most of them in %.*s (%s): ", STR_ARG(str_base_name(s->name)),
                symbols_state(s->state));
     put_advice(b, s);
     size_t more = others(n, s);
     if (more)
-        buf_printf(b, "; %s lack%s names, too (`kiln symbolize` lists them)",
+        buf_printf(b, "; %s also lack%s names (`kiln symbolize` lists them)",
                    human_things(more, "other file", few), more == 1 ? "s" : "");
     buf_putc(b, '\0');
 }
 
-void naming_tell(cli *c)
+void naming_report(cli *c)
 {
     naming *n = c->naming;
     const symbolized *s = n ? worst_of(n) : NULL;
@@ -188,7 +188,7 @@ void naming_close(cli *c)
 {
     naming *n = c->naming;
     if (!n) return;
-    shelf_close(&n->shelf);
+    module_cache_close(&n->modules);
     arena_free(&n->arena);
     free(n);
     c->naming = NULL;

@@ -1,15 +1,17 @@
-/* cli/naming.h - names for the addresses of the inputs, without being asked.
+/* cli/naming.h - automatic symbol lookup.
  *
- * Commands that show functions look up addresses that came without a name in what this machine has: binaries and debug files
- * that a build id proves to be those that ran, and the cache of their indexes.  Nothing is taken on trust and nothing is
- * fetched.  All inputs of a command share the time of --symbolize-timeout. */
+ * Commands that show functions look up addresses without names in the binaries and debug files of
+ * this machine and in the symbol cache.  Only files with the right build id are used; nothing is
+ * downloaded.  All inputs of a command share the time limit of --symbolize-timeout. */
 #pragma once
 #include "cli/input.h"
 
-/* Adds names to the input, unless --no-symbolize says otherwise, all are there, or the command shows none.  What is missing is
- * remembered for naming_tell: the input stays open until then.  false: reported. */
+/* Adds names to the input.  Does nothing with --no-symbolize, if no name is missing, or if the
+ * command shows none. Records missing names for naming_report, so the input must stay open until
+ * then.  Returns false after reporting a failure. */
 bool naming_add(cli *c, input *in);
 
-/* One line about the binary that most names are missing of and what brings them; nothing when none is worth it. */
-void naming_tell(cli *c);
+/* Prints one line about the binary with the most missing names and how to obtain them, if it is
+ * significant. */
+void naming_report(cli *c);
 void naming_close(cli *c);

@@ -1,5 +1,5 @@
-/* cli/options.h - the one table of commands and options.  Parsing, --help, the man pages and the
- * completions of bash and zsh all come from it. */
+/* cli/options.h - the tables of commands and options.  The parser, --help, the man pages and the
+ * completion scripts use them. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -7,15 +7,15 @@
 
 struct cli;
 
-/* What the program says on leaving (design.md section 6). */
+/* Exit codes.  Scripts rely on them. */
 typedef enum exit_code {
     EXIT_FINE = 0,
     EXIT_BAD_INPUT = 1, /* bad input or a failed check */
     EXIT_USAGE = 2,
     EXIT_ENVIRONMENT = 3,  /* permission, disk, network */
-    EXIT_GATE = 4,         /* a gate or --fail-on-regression */
-    EXIT_CANNOT_RUN = 126, /* run, as shells say it: the program is there, and cannot be started */
-    EXIT_NOT_FOUND = 127,
+    EXIT_GATE = 4,         /* --gate or --fail-on-regression found a regression */
+    EXIT_CANNOT_RUN = 126, /* run, as in shells: the program exists but cannot be executed */
+    EXIT_NOT_FOUND = 127,  /* run, as in shells: the program was not found */
 } exit_code;
 
 typedef struct option_list {
@@ -33,7 +33,7 @@ typedef struct option_fraction {
     double v; /* 0 .. 1 */
 } option_fraction;
 
-/* Where parsed options land.  Zero means "not given" except where a default is named in the table. */
+/* Values of the options.  Zero means "not given". */
 typedef struct cli_options {
     bool help, version, json, quiet, canonical, string_refs, strict, rules, profcheck, fix, man;
     bool check_dupes, check_orphans, no_check_shapes;
@@ -46,7 +46,7 @@ typedef struct cli_options {
     option_list only, ignore, debug_dir;
     uint64_t max_bytes, max_memory, max_payload, cache_size;
 
-    /* questions about a selection (cli/question.h) */
+    /* queries (cli/query.h); since and until are --start and --end */
     const char *wanted_type, *wanted_id, *since, *until;
     const char *focus, *ignore_frames, *hide, *show, *show_from, *tagfocus, *tagignore, *tagroot,
         *tagleaf, *thread, *trace_id, *span_id, *granularity, *unit, *step, *source_path,
@@ -68,7 +68,7 @@ typedef struct cli_options {
     /* run */
     bool heap, wall, no_html;
     option_count hz;
-    const char *every, *html, *summary; /* html, summary: "" without a value */
+    const char *every, *html, *summary; /* html, summary: "" if given without a value */
 
     /* send */
     const char *address, *protocol, *signal, *compression, *timeout, *wait, *ca, *cert, *key,
@@ -83,23 +83,23 @@ typedef struct cli_options {
     bool insecure, check_config;
     const char *config, *log_format, *forward;
 
-    /* what a store or a server keeps (cli/kept.h) */
+    /* stores and servers as inputs (cli/stored.h) */
     const char *select, *token_file;
 } cli_options;
 
 typedef enum option_kind {
     OPTION_FLAG,     /* bool */
-    OPTION_TIMES,    /* unsigned: a flag that means more when it is repeated */
+    OPTION_TIMES,    /* unsigned: a flag that may be repeated */
     OPTION_TEXT,     /* const char * */
     OPTION_CHOICE,   /* const char *, one of `choices` */
     OPTION_READS,    /* const char *, a format that can be read */
     OPTION_WRITES,   /* const char *, a format that can be written */
     OPTION_PATH,     /* const char *, completed as a file */
-    OPTION_MAYBE,    /* const char *, a file behind `=`, or nothing: "" */
+    OPTION_MAYBE,    /* const char *, an optional file after `=`; "" without one */
     OPTION_SIZE,     /* uint64_t bytes: "64M", "1GiB", "1048576" */
-    OPTION_LIST,     /* option_list: commas and repetition both add */
-    OPTION_EACH,     /* option_list: only repetition adds, a comma is text */
-    OPTION_MANY,     /* option_list: files, up to the next option */
+    OPTION_LIST,     /* option_list: separated by commas, and may be repeated */
+    OPTION_EACH,     /* option_list: may be repeated; commas are literal */
+    OPTION_MANY,     /* option_list: all operands up to the next option */
     OPTION_COUNT,    /* option_count: a whole number */
     OPTION_FRACTION, /* option_fraction: 0.005, or 0.5% */
 } option_kind;
@@ -115,7 +115,7 @@ typedef struct option_desc {
     const char *help;    /* one or two lines of prose */
 } option_desc;
 
-/* Does a value follow it, perhaps? */
+/* Returns whether the option takes a value, required or optional. */
 static inline bool option_has_value(const option_desc *d)
 {
     return d->kind != OPTION_FLAG && d->kind != OPTION_TIMES;
@@ -152,7 +152,7 @@ typedef enum operand_kind {
     OPERAND_NONE,
     OPERAND_FILES,
     OPERAND_PROCESS,
-    OPERAND_PROGRAM, /* a command line: everything from its first word on is its own */
+    OPERAND_PROGRAM, /* a command line: options after its first word belong to it */
     OPERAND_COMMAND,
     OPERAND_SHELL
 } operand_kind;
@@ -165,10 +165,10 @@ typedef struct command {
     const char *name;
     const char *args;    /* "FILE..." */
     const char *summary; /* one line, no full stop */
-    const char *about;   /* paragraphs separated by an empty line; each is wrapped by the printer */
+    const char *about;   /* paragraphs separated by an empty line, not wrapped */
     command_example examples[4];
     operand_kind operands;
-    const char *actions; /* words that the first operand is one of; NULL: any */
+    const char *actions; /* allowed values of the first operand, space-separated; NULL: any */
     size_t min_args, max_args;
     exit_code (*run)(struct cli *);
 } command;
@@ -182,23 +182,23 @@ static inline bool option_applies(const option_desc *o, command_id c)
 }
 command_id command_index(const command *c);
 
-/* The values an option takes, with a blank between them; nothing when it takes any.  Formats come
- * from the registry. */
+/* Appends the allowed values of an option, separated by spaces; nothing if any value is allowed.
+ * Formats come from the registry. */
 struct buf;
 void option_choices(struct buf *b, const option_desc *d);
 
-/* Parses argv[1..].  The command is found first (NULL when only --help or --version was given or
- * nothing at all); operands are left in args (argv's own array, reordered).  ERR_USAGE with a
- * sentence that names the nearest thing that exists. */
+/* Parses argv[1..].  *cmd is NULL if no command was given.  Operands are in *args, which is argv
+ * reordered. Fails with ERR_USAGE; the message names the closest existing command, option or
+ * value. */
 NODISCARD bool options_parse(int argc, char **argv, const command **cmd, cli_options *o,
                              const char ***args, size_t *n_args, err *e);
 
-/* ---- printed forms of the table (help.c, man.c, completion.c) ---- */
+/* ---- generated texts (help.c, man.c, completion.c) ---- */
 void help_overview(struct buf *b);
 void help_command(struct buf *b, const command *c);
-void man_page(struct buf *b, const command *c); /* NULL: kiln(1) itself */
+void man_page(struct buf *b, const command *c); /* NULL: kiln(1) */
 void completion_bash(struct buf *b);
 void completion_zsh(struct buf *b);
 
-/* Appends prose wrapped at `width` with every line indented; paragraphs stay apart. */
+/* Wraps text at `width` and indents every line; empty lines separate paragraphs. */
 void wrap_text(struct buf *b, const char *text, unsigned indent, unsigned width);

@@ -1,3 +1,4 @@
+/* Chooses the format and the compression of an output by --to and its name, and writes it. */
 #include "cli/output.h"
 
 #include "cli/input.h"
@@ -11,7 +12,8 @@ bool output_choose(cli *c, const char *path, output *out)
     out->to = c->o.to ? format_named(str_of(c->o.to)) : format_for_path(str_of(path));
     if (out->to) return true;
     cli_fail(c, EXIT_USAGE,
-             "%s: the name does not say which format to write; --to does (`kiln formats`)", path);
+             "%s: the name does not imply a format; use --to (`kiln formats` lists the formats)",
+             path);
     return false;
 }
 
@@ -19,7 +21,7 @@ bool output_is_shown(cli *c, const output *o)
 {
     bool text = o->to->text && o->pack == CODEC_NONE;
     if (strcmp(o->path, "-") || !c->term.tty || text) return false;
-    cli_fail(c, EXIT_USAGE, "%s is not text, and standard output is a terminal: redirect it",
+    cli_fail(c, EXIT_USAGE, "%s is a binary format and standard output is a terminal; redirect it",
              o->to->name);
     return true;
 }
@@ -27,8 +29,8 @@ bool output_is_shown(cli *c, const output *o)
 bool output_is_taken(cli *c, const char *path, const char *what)
 {
     if (!c->o.json || strcmp(path, "-")) return false;
-    cli_fail(c, EXIT_USAGE,
-             "--json prints the %s on standard output, so the result cannot go there too", what);
+    cli_fail(c, EXIT_USAGE, "--json prints the %s to standard output, so the output must be a file",
+             what);
     return true;
 }
 
@@ -52,10 +54,10 @@ void output_fail(cli *c, const output *o, const err *e)
 
 void output_losses(cli *c, const output *o, const ledger *l)
 {
-    if (c->o.quiet || !ledger_lost(l)) return; /* all was carried: --json lists how */
+    if (c->o.quiet || !ledger_lost(l)) return; /* nothing was lost; --json lists carried entries */
     buf b = {0};
     ledger_text(&b, l, c->term_err.color);
-    cli_note(c, "%s: what %s could not carry as it was", o->path, o->to->name);
+    cli_note(c, "%s: information lost or moved in the conversion to %s:", o->path, o->to->name);
     fwrite(b.p, 1, b.n, stderr);
     buf_free(&b);
 }

@@ -1,4 +1,5 @@
-/* cli/output.h - a file that a command writes: which format, packed how, whole or not at all. */
+/* cli/output.h - a file that a command writes: its format and compression.  The file is replaced
+ * only when it is complete. */
 #pragma once
 #include "cli/cli.h"
 #include "format/format.h"
@@ -7,17 +8,18 @@ typedef struct output {
     const char *path;
     const format *to;
     codec pack;
-    bool quick; /* pack in little time rather than in few bytes */
+    bool quick; /* compress fast rather than well */
 } output;
 
-/* The format that --to or the name says.  false: reported. */
+/* Chooses the format by --to or the name.  Returns false after reporting a failure. */
 bool output_choose(cli *c, const char *path, output *out);
-/* Bytes nobody can read would go to a terminal.  true: reported. */
+/* Returns true, after reporting it, if a binary format would be written to a terminal. */
 bool output_is_shown(cli *c, const output *o);
-/* --json and the result both want standard output.  true: reported. */
+/* Returns true, after reporting it, if --json and the output would both go to standard output.
+ * `what` is what --json prints. */
 bool output_is_taken(cli *c, const char *path, const char *what);
 NODISCARD bool output_write(const output *o, str bytes, err *e);
-/* A failed write, unless the reader of a pipe just went away. */
+/* Reports a failed write, unless the reader closed the pipe. */
 void output_fail(cli *c, const output *o, const err *e);
-/* What the format could not carry, on standard error. */
+/* Prints the losses on standard error, if anything was lost. */
 void output_losses(cli *c, const output *o, const ledger *l);

@@ -1,4 +1,5 @@
-/* Command line in, options out; what is wrong is told with the nearest thing that exists. */
+/* Parses the command line.  Errors name the closest existing command, option or value; commands of
+ * perf, pprof and similar tools get a hint to the command of kiln that does the same. */
 #include "cli/options.h"
 
 #include "base/buf.h"
@@ -6,45 +7,45 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Commands of perf, pprof, go tool, flamegraph and their relatives. */
-static const char *answer_to(const char *name)
+/* Returns a hint for a command of perf, pprof, go tool, flamegraph or a similar tool, or NULL. */
+static const char *hint_for(const char *name)
 {
     static const struct {
-        const char *name, *answer;
+        const char *name, *hint;
     } others[] = {
         {"record",
-         "`kiln run PROGRAM` records a program; perf.data of `perf record` is read as it is"},
+         "`kiln run PROGRAM` records a program; kiln also reads perf.data of `perf record`"},
         {"report",
-         "`kiln top FILE` prints the table, `kiln flame FILE -o report.html` writes a page"},
-        {"web", "`kiln flame FILE -o report.html` writes a page, `kiln serve` shows many"},
-        {"http", "`kiln flame FILE -o report.html` writes a page, `kiln serve` shows many"},
+         "`kiln top FILE` prints a table, `kiln flame FILE -o report.html` writes a report"},
+        {"web", "`kiln flame FILE -o report.html` writes a report, `kiln serve` has a web page"},
+        {"http", "`kiln flame FILE -o report.html` writes a report, `kiln serve` has a web page"},
         {"flamegraph", "`kiln flame FILE -o flame.svg` draws one"},
-        {"stat", "`kiln info FILE` prints what a file has; kiln counts no hardware events"},
+        {"stat", "`kiln info FILE` summarizes a file; kiln does not count hardware events"},
         {"script", "`kiln traces FILE` prints samples, `kiln convert FILE out.perf-script` writes "
                    "perf script"},
-        {"annotate", "`kiln list FUNCTION FILE` prints its source with values"},
+        {"annotate", "`kiln list FUNCTION FILE` prints source code with values"},
         {"disasm", "`kiln list FUNCTION FILE` prints source lines; kiln does not disassemble"},
         {"stackcollapse", "`kiln convert FILE out.folded` writes folded stacks"},
         {"collapse", "`kiln convert FILE out.folded` writes folded stacks"},
         {"upload", "`kiln send FILE --to URL` sends a file"},
         {"push", "`kiln send FILE --to URL` sends a file"},
-        {"validate", "`kiln check FILE` judges a file"},
-        {"lint", "`kiln check FILE` judges a file"},
+        {"validate", "`kiln check FILE` checks a file against the specification"},
+        {"lint", "`kiln check FILE` checks a file against the specification"},
         {"dump", "`kiln cat FILE` prints the message"},
-        {"view", "`kiln flame FILE` shows it here, -o report.html as a page"},
-        {"open", "`kiln flame FILE` shows it here, -o report.html as a page"},
-        {"server", "`kiln serve` is the server"},
+        {"view", "`kiln flame FILE` shows it in the terminal, -o report.html writes a report"},
+        {"open", "`kiln flame FILE` shows it in the terminal, -o report.html writes a report"},
+        {"server", "`kiln serve` starts the server"},
         {"attach", "kiln cannot attach to a process yet; `kiln run PROGRAM` starts one"},
     };
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
-        if (!strcmp(name, others[i].name)) return others[i].answer;
+        if (!strcmp(name, others[i].name)) return others[i].hint;
     return NULL;
 }
 
 static bool unknown_command(const char *name, err *e)
 {
-    const char *answer = answer_to(name);
-    if (answer) return err_set(e, ERR_USAGE, "unknown command `%s`; %s", name, answer);
+    const char *hint = hint_for(name);
+    if (hint) return err_set(e, ERR_USAGE, "unknown command `%s`; %s", name, hint);
     nearest n = nearest_to(str_of(name));
     size_t n_commands;
     const command *c = commands(&n_commands);
@@ -71,7 +72,8 @@ static bool unknown_option(const command *cmd, str name, err *e)
                    STR_ARG(name), cmd->name);
 }
 
-/* Calls for each of the blank-separated words until one says true. */
+/* Returns whether `value` is one of the space-separated words.  Also looks for the nearest word in
+ * *n. */
 static bool is_choice(str words, str value, nearest *n)
 {
     bool found = false;
@@ -86,31 +88,31 @@ static bool is_choice(str words, str value, nearest *n)
     return found;
 }
 
-enum { FEW_CHOICES = 60 }; /* bytes of a list that is worth printing */
+enum { FEW_CHOICES = 60 }; /* longer lists are not printed */
 
 static bool bad_choice(const option_desc *d, str words, const char *value, const nearest *n, err *e)
 {
     char list[FEW_CHOICES * 2];
     size_t k = 0;
     if (words.n > FEW_CHOICES && n->name)
-        return err_set(e, ERR_USAGE, "--%s does not know `%s`; did you mean `%.*s`?", d->name,
+        return err_set(e, ERR_USAGE, "--%s does not support `%s`; did you mean `%.*s`?", d->name,
                        value, (int)strcspn(n->name, " "), n->name);
     if (words.n > FEW_CHOICES)
-        return err_set(e, ERR_USAGE, "--%s does not know `%s`; `kiln formats` lists the formats",
+        return err_set(e, ERR_USAGE, "--%s does not support `%s`; `kiln formats` lists the formats",
                        d->name, value);
     for (size_t i = 0; i < words.n; i++) {
         if (words.p[i] == ' ') list[k++] = ',';
         list[k++] = words.p[i];
     }
-    return err_set(e, ERR_USAGE, "--%s does not know `%s`; it takes one of %.*s", d->name, value,
-                   (int)k, list);
+    return err_set(e, ERR_USAGE, "--%s must be one of %.*s, not `%s`", d->name, (int)k, list,
+                   value);
 }
 
 static bool check_choice(const option_desc *d, const char *value, err *e)
 {
     buf words = {0};
     option_choices(&words, d);
-    buf_putc(&words, '\0'); /* a nearest name is printed up to its end */
+    buf_putc(&words, '\0'); /* the nearest name is printed up to a space or NUL */
     if (words.failed) return err_set(e, ERR_SYS, "out of memory");
     nearest n = nearest_to(str_of(value));
     str list = {words.p, words.n - 1};
@@ -119,13 +121,13 @@ static bool check_choice(const option_desc *d, const char *value, err *e)
     return ok;
 }
 
-/* Adds what stands between separators; with none, all of it. */
+/* Splits the value at the separators, if any, and adds the parts. */
 static bool add_to_list(option_list *l, const char *value, const char *separators, err *e)
 {
     for (const char *p = value; *p;) {
         size_t n = strcspn(p, separators);
         if (n && l->n == ARRAY_LEN(l->v))
-            return err_set(e, ERR_USAGE, "more than %zu names in a list", ARRAY_LEN(l->v));
+            return err_set(e, ERR_USAGE, "a list has more than %zu entries", ARRAY_LEN(l->v));
         if (n) l->v[l->n++] = (str){p, n};
         p += n + (p[n] != 0);
     }
@@ -140,7 +142,7 @@ static bool take_count(const option_desc *d, const char *value, option_count *ou
         v = v * 10 + (uint64_t)(value[i] - '0');
     *out = (option_count){true, (uint32_t)v};
     if (i && !value[i] && v <= UINT32_MAX) return true;
-    return err_set(e, ERR_USAGE, "--%s wants a whole number, not `%s`", d->name, value);
+    return err_set(e, ERR_USAGE, "--%s must be a whole number, not `%s`", d->name, value);
 }
 
 static bool take_fraction(const option_desc *d, const char *value, option_fraction *out, err *e)
@@ -150,7 +152,7 @@ static bool take_fraction(const option_desc *d, const char *value, option_fracti
     bool percent = *end == '%';
     *out = (option_fraction){true, percent ? v / 100 : v};
     if (end != value && !end[percent] && out->v >= 0 && out->v <= 1) return true;
-    return err_set(e, ERR_USAGE, "--%s wants a number from 0 to 1 or a percentage, not `%s`",
+    return err_set(e, ERR_USAGE, "--%s must be a number from 0 to 1 or a percentage, not `%s`",
                    d->name, value);
 }
 
@@ -169,7 +171,7 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     case OPTION_FRACTION: return take_fraction(d, value, field, e);
     case OPTION_SIZE:
         if (size_parse(str_of(value), field) && *(uint64_t *)field) return true;
-        return err_set(e, ERR_USAGE, "--%s wants a size such as 512M or 2GiB, not `%s`", d->name,
+        return err_set(e, ERR_USAGE, "--%s must be a size such as 512M or 2GiB, not `%s`", d->name,
                        value);
     case OPTION_CHOICE:
     case OPTION_READS:
@@ -184,7 +186,7 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     return true;
 }
 
-/* pprof's people type show_from. */
+/* Returns whether the names are equal; `_` counts as `-`, as in pprof's show_from. */
 static bool same_name(const char *a, str b)
 {
     for (size_t i = 0; i < b.n; i++)
@@ -209,20 +211,20 @@ typedef struct parser {
     char **argv;
     const command *cmd;
     cli_options *o;
-    const option_desc *many; /* operands belong to it, until the next option */
+    const option_desc *many; /* the option that takes all operands up to the next option, or NULL */
     err *e;
 } parser;
 
-/* The value of an option: behind `=`, or the next argument. */
+/* Assigns the value of an option: the text after `=`, or the next argument. */
 static bool give(parser *p, const option_desc *d, const char *attached)
 {
     p->many = d->kind == OPTION_MANY ? d : NULL;
     if (!option_has_value(d) && attached)
-        return err_set(p->e, ERR_USAGE, "--%s takes no value", d->name);
+        return err_set(p->e, ERR_USAGE, "--%s does not take a value", d->name);
     if (d->kind == OPTION_MAYBE && !attached) attached = "";
     if (option_has_value(d) && !attached) {
         if (p->i + 1 >= p->argc)
-            return err_set(p->e, ERR_USAGE, "--%s wants a value: %s", d->name, d->arg);
+            return err_set(p->e, ERR_USAGE, "--%s requires a value: %s", d->name, d->arg);
         attached = p->argv[++p->i];
     }
     return assign(d, attached, p->o, p->e);
@@ -238,7 +240,7 @@ static bool long_option(parser *p, const char *text)
     return give(p, d, text[n] == '=' ? text + n + 1 : NULL);
 }
 
-/* -q, -qh, -oFILE, -o FILE */
+/* Parses -q, -qh, -oFILE and -o FILE. */
 static bool letters(parser *p, const char *text)
 {
     for (; *text; text++) {
@@ -266,19 +268,20 @@ static bool check_args(const command *cmd, const cli_options *o, size_t n, err *
     return true;
 }
 
-/* `kiln top < file` and `... | kiln top`.  Not a terminal, and not /dev/null, where a forgotten name would be an empty file. */
+/* Returns whether standard input is a file or a pipe.  /dev/null does not count, so that a missing
+ * file name is an error. */
 static bool input_is_given(void)
 {
     struct stat s;
     return !fstat(STDIN_FILENO, &s) && (S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode));
 }
 
-/* Commands that read files take standard input where one name is missing. */
+/* Adds "-" as operand if the command needs one file and none is named. */
 static void take_standard_input(const command *cmd, const cli_options *o, const char **args,
                                 size_t *n)
 {
     bool reads = cmd->operands == OPERAND_FILES && cmd->min_args == 1 && !cmd->actions;
-    if (command_index(cmd) == COMMAND_CHECK) reads = !o->rules; /* which needs no file */
+    if (command_index(cmd) == COMMAND_CHECK) reads = !o->rules; /* --rules needs no file */
     if (reads && !o->help && *n == 0 && input_is_given()) args[(*n)++] = "-";
 }
 

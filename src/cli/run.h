@@ -1,12 +1,12 @@
-/* cli/run.h - `kiln run`: a program with the agent in it, and what came of it.
+/* cli/run.h - `kiln run`: starts a program with the probe, and reports the result.
  *
- *   run_target   is it a program that can be preloaded into?
- *   run_probe    where is the probe; what the program's environment says to it
- *   run_take     the collector's wishes; takes what it hands on, and sends it where it shall go
- *   run_collect  the parts of all processes -> one model with names
- *   run_report   what was captured, lost and accounted for
- *   run_advice   what to do about frames without names
- *   run_out      all of it for people; run_json for machines */
+ *   run_target   checks whether the probe can be preloaded
+ *   run_probe    finds the probe and builds the program's environment
+ *   run_capture  configures the collector, receives its profiles, sends them
+ *   run_collect  merges the parts of all processes into one model with names
+ *   run_report   counts losses and accounts for CPU time
+ *   run_advice   gives advice about frames without names
+ *   run_out      prints the summary as text; run_json as JSON */
 #pragma once
 #include "agent/config.h"
 #include "cli/input.h"
@@ -21,94 +21,98 @@ enum { RUN_HZ = 99, RUN_HZ_MAX = 10000 };
 
 typedef struct run_process {
     uint32_t pid;
-    bool reported; /* it said its farewell: it ended in good order */
+    bool reported; /* the probe wrote its exit notice */
 } run_process;
 
 /* A part of a process's profile, as OTLP. */
 typedef struct run_part {
     uint32_t pid;
-    buf bytes;        /* or, when there were too many: */
+    buf bytes;        /* or, when memory is full, a file: */
     const char *file; /* NULL: none */
 } run_part;
 
-/* Which file has a name; zero: none. */
+/* Identifies the version of a file; all zero: no file. */
 typedef struct run_mark {
     uint64_t dev, inode;
-    int64_t s, ns; /* when it was last changed */
+    int64_t s, ns; /* time of last modification */
 } run_mark;
 enum { RUN_FILES = 2 };
 
 typedef struct run {
     cli *c;
     arena arena;
-    const char *path; /* of the file that is run */
+    const char *path; /* path of the program */
     const char
-        *first;      /* a library that has to be preloaded before ours (libasan.so.8); NULL: none */
-    const char *tmp; /* the directory that the agents write to */
-    const char *output; /* NULL: nothing is written */
+        *first; /* a library that must be preloaded before the probe (libasan.so.8); NULL: none */
+    const char *tmp;    /* directory for parts of profiles */
+    const char *output; /* NULL: no file */
     const char *html;   /* NULL: none */
-    const char *json;   /* NULL: for people; "": to standard error */
-    uint64_t wall_ns;   /* 0: no rounds of the wall clock */
+    const char *json;   /* NULL: text; "": JSON to standard error */
+    uint64_t wall_ns;   /* 0: no wall-clock samples */
     uint32_t hz;
-    bool live;                       /* the agents send by themselves */
+    bool live;                       /* profiles are sent while the program runs */
     bool has_old;                    /* the output of an earlier run was kept as .old */
-    bool html_missing;               /* this kiln has no viewer */
-    int follower;                    /* process that goes on collecting; 0: none */
-    int to_follower;                 /* a pipe that it waits at */
-    const char *followed[RUN_FILES]; /* the files that it will write again: profile, report */
-    run_mark marks[RUN_FILES]; /* in the follower: of these files, as its parent has left them */
-    bool rewrites;             /* this is that process: files that are there are of this run */
+    bool html_missing;               /* this kiln was built without the viewer */
+    int follower;                    /* process that continues to collect; 0: none */
+    int to_follower;                 /* a pipe on which the follower waits */
+    const char *followed[RUN_FILES]; /* files that the follower will write again: profile, report */
+    run_mark marks[RUN_FILES];       /* in the follower: these files as its parent wrote them */
+    bool rewrites; /* this process is the follower: existing files belong to this run */
     child_end end;
-    agent_config config; /* what the environment says of rates, frames, resource */
+    agent_config config; /* rates, frames and resource from the environment */
     collector *collector;
-    exporter *exporter; /* live: NULL otherwise */
+    exporter *exporter; /* NULL unless live */
     otlp_config net;
-    module_shelf modules; /* live: files that names come from */
+    module_cache modules; /* live: cache of files that contain names */
     VEC(run_process) processes;
     VEC(run_part) parts;
-    size_t part_bytes;   /* in memory */
-    uint64_t parts_lost; /* profiles for which there was no memory and no file */
+    size_t part_bytes;   /* bytes of parts in memory */
+    uint64_t parts_lost; /* profiles that fitted neither memory nor TMPDIR */
     collected all;
     otlp_counts sent;
-    input in; /* the merged profile; in.path is NULL until there is one */
+    input in; /* the merged profile; in.path is NULL until it exists */
     symbolize_report symbols;
     uint64_t n_samples, n_threads;
     uint64_t n_cpu, n_wall; /* observations in the profile */
     uint64_t otlp_bytes;
 } run;
 
-/* A sentence in *e why the agent cannot get into it (ERR_UNSUPPORTED), or that it cannot be run (ERR_SYS). */
+/* Finds the program.  Fails with ERR_UNSUPPORTED when the probe cannot be preloaded, and with
+ * ERR_SYS when the program cannot be run. */
 NODISCARD bool run_target(run *r, const char *name, err *e);
 
-/* Fills *env (terminated by NULL, in the arena) for the program.  ERR_SYS: no probe; *e says where it was
- * looked for. */
+/* Builds *env (terminated by NULL, in the arena) for the program.  Fails with ERR_SYS when the
+ * probe was not found. */
 NODISCARD bool run_environment(run *r, const char *const **env, err *e);
 
-/* Opens the collector and starts it; live: the exporter too. */
-NODISCARD bool run_take_open(run *r, err *e);
-/* The program has ended, maybe with others that it started running on (r->all.still).  Everything is handed on. */
-void run_take_close(run *r);
-/* Goes on collecting in a process of its own in the background, until those others have ended; then `write` writes the
- * files again.  Returns the number of that process, 0: there is none.  Before run_take_close. */
+/* Opens and starts the collector, and with `live` the exporter. */
+NODISCARD bool run_capture_open(run *r, err *e);
+/* Called when the program has ended; processes that it started may still run (r->all.still).
+ * Delivers all pending profiles. */
+void run_capture_close(run *r);
+/* Starts a background process that collects until these processes have ended and then calls `write`
+ * to write the files again.  Returns its process id, or 0.  Must be called before
+ * run_capture_close. */
 int run_follow(run *r, void (*write)(run *r));
-/* The files are written: the follower may write them again. */
+/* Called when the files are written.  Allows the follower to write them again. */
 void run_follow_go(run *r);
-/* In the follower: another run has written this file since. */
+/* Called in the follower.  Returns whether another run has written this file since. */
 bool run_is_taken(const run *r, size_t which);
 
-/* The parts as one model, with names. */
+/* Merges the parts into one model, with names. */
 NODISCARD bool run_collect(run *r, err *e);
 
 /* ---- printing; into c->out ---- */
-void run_tell(run *r);
-void run_tell_json(run *r);
-/* "ended with status 3", "was killed by SIGSEGV (segmentation fault)" */
+void run_print(run *r);
+void run_print_json(run *r);
+/* Appends "exited with status 3" or "was killed by signal 11 (SIGSEGV)". */
 void run_ending(buf *b, int status);
 
-/* What to do about the names of one binary, as a sentence; false: nothing, or nothing worth it. */
+/* Appends advice about the names of one binary.  Returns false if there is none, or too few names
+ * are missing. */
 bool run_advice(const run *r, const symbolized *s, buf *t);
 
-/* Counters of the agents that mean a loss, those that are not 0. */
+/* A loss counter that is not 0. */
 typedef struct run_loss {
     const char *name, *what;
     uint64_t n;
@@ -118,11 +122,11 @@ size_t run_losses(const run *r, run_loss out[RUN_LOSSES]);
 
 /* CPU time of the program as the kernel counts it, and where it went. */
 typedef struct run_account {
-    uint64_t used;      /* wait4's: of the program and of all that it waited for */
-    uint64_t sampled;   /* that samples stand for */
+    uint64_t used;      /* from wait4: the program and all processes that it waited for */
+    uint64_t sampled;   /* represented by samples */
     uint64_t startup;   /* before the probe began: exec and the loader */
     uint64_t unsampled; /* in threads that ended before their first sample */
-    uint64_t unseen;    /* the rest: where the probe is not, at ends, lost samples */
-    uint64_t beyond;    /* sampled more than used: processes that nobody waited for */
+    uint64_t unseen;    /* the rest: processes without the probe, process exit, lost samples */
+    uint64_t beyond;    /* more sampled than used: processes that their parents did not wait for */
 } run_account;
 run_account run_account_of(const run *r);

@@ -1,4 +1,4 @@
-/* The parts that the collector handed on -> one model, with names. */
+/* Merges the parts that the collector delivered into one model and adds names. */
 #include "cli/run.h"
 
 #include "cli/convert.h"
@@ -6,8 +6,9 @@
 #include "model/merge.h"
 #include "base/ban.h"
 
-/* There may be a part for each of thousands of processes: as soon as FAN of one generation are there they
- * become one of the next, and no more than FAN of each are in memory. */
+/* There may be a part for each of thousands of processes.  As soon as there are FAN parts of one
+ * generation, they are merged into one of the next, so that at most FAN of each generation are in
+ * memory. */
 enum { FAN = 32, GENERATIONS = 8, OPEN = FAN * GENERATIONS };
 
 typedef struct fold {
@@ -17,7 +18,7 @@ typedef struct fold {
     size_t n;
 } fold;
 
-/* ---- levels: what is in use was said at each flush, and the last word counts ---- */
+/* ---- in-use values: each flush reports them, and only the last one is used ---- */
 
 static uint64_t end_of(const profile *p) { return p->time_unix_nano + p->duration_nano; }
 
@@ -29,7 +30,7 @@ static bool same_level(const model *a, const profile *p, const model *b, const p
                           &b->resources.v[b->scopes.v[q->scope].resource]);
 }
 
-/* The older one of two levels of the same thing. */
+/* Returns the older of two in-use profiles of the same process and type. */
 static profile *older_level(model *a, profile *p, model *b)
 {
     for (size_t i = 0; i < b->profiles.n; i++) {
@@ -54,9 +55,9 @@ static void drop_old_levels(input *in, size_t n)
     }
 }
 
-/* ---- folding ---- */
+/* ---- merging ---- */
 
-/* The last k become one of generation g. */
+/* Merges the last k parts into one of generation g. */
 static bool fold_last(fold *f, size_t k, unsigned g, bool final, err *e)
 {
     input *from = f->in + (f->n - k);
@@ -79,12 +80,12 @@ static bool fold_last(fold *f, size_t k, unsigned g, bool final, err *e)
     return true;
 }
 
-/* bytes: taken over; NULL: they are in the file. */
+/* Adds a part.  Takes ownership of *bytes; if bytes is NULL, the part is in the file. */
 static bool fold_add(fold *f, const char *path, buf *bytes, err *e)
 {
     input *in = &f->in[f->n];
     bool ok = bytes ? input_open_bytes(f->r->c, path, bytes, in) : input_open(f->r->c, path, in);
-    if (!ok) return true; /* told; the others are still good */
+    if (!ok) return true; /* already reported; the others are still valid */
     f->generation[f->n++] = 0;
     for (unsigned g = 0; g < GENERATIONS - 1; g++) {
         size_t k = 0;
@@ -100,7 +101,7 @@ static bool add_part(fold *f, run_part *p, err *e)
     return p->file ? fold_add(f, p->file, NULL, e) : fold_add(f, "the profile", &p->bytes, e);
 }
 
-/* ---- order: what people look at first is the first profile ---- */
+/* ---- order: the most interesting profile first ---- */
 
 static int rank(const model *m, const profile *p)
 {
@@ -112,7 +113,7 @@ static int rank(const model *m, const profile *p)
     return n;
 }
 
-/* Within each process; a handful each, so by insertion. */
+/* Sorts the profiles of each process, by insertion because there are few. */
 static void order_profiles(model *m)
 {
     for (size_t k = 0; k < m->scopes.n; k++) {
@@ -126,7 +127,7 @@ static void order_profiles(model *m)
     }
 }
 
-/* ---- what is in it ---- */
+/* ---- counts ---- */
 
 static uint64_t observations(const model *m, const profile *p)
 {
@@ -150,12 +151,12 @@ static void count_samples(run *r)
     }
 }
 
-/* Distinct thread.id of each resource, that is of each process. */
+/* Counts distinct thread.id values per resource, that is, per process. */
 static bool count_threads(run *r, err *e)
 {
     const model *m = &r->in.doc.model;
     uint32_t *seen = arena_new(&r->arena, uint32_t, m->dict.attributes.n);
-    if (!seen) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!seen) return err_set(e, ERR_MEMORY, "the memory budget is exhausted");
     for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
         uint32_t mark = m->scopes.v[p->scope].resource + 1;
@@ -190,17 +191,17 @@ static bool take_result(fold *f, err *e)
     order_profiles(&r->in.doc.model);
     count_samples(r);
     err nameless = {0};
-    if (!add_names(r, &nameless)) cli_note(r->c, "names were not found: %s", nameless.msg);
+    if (!add_names(r, &nameless)) cli_note(r->c, "cannot look up symbol names: %s", nameless.msg);
     return count_threads(r, e);
 }
 
 bool run_collect(run *r, err *e)
 {
     fold *f = calloc(1, sizeof *f);
-    if (!f) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!f) return err_memory(e);
     f->r = r;
     bool ok = true;
-    /* The program itself first, then those that it started. */
+    /* Parts of the program itself come first, then those of processes that it started. */
     for (int own = 1; own >= 0; own--)
         for (size_t i = 0; ok && i < r->parts.n; i++)
             if ((r->parts.v[i].pid == (uint32_t)r->end.pid) == own)

@@ -1,6 +1,8 @@
-/* Processes that outlive the program: daemons, and what a shell left in the background.  `kiln run` ends with the program,
- * as the user expects; a fork of it stays and writes the files again when they have ended. */
+/* Follows processes that outlive the program: daemons and background jobs.  `kiln run` ends with
+ * the program, as the user expects; a fork of it continues and writes the files again when these
+ * processes have ended. */
 #include "cli/run.h"
+#include "base/time.h"
 
 #include "base/ban.h"
 #include <errno.h>
@@ -10,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 200 };
-#define IDLE_NS (600 * UINT64_C(1000000000)) /* without a sample: they only sit there */
+enum { POLL_MS = 200 };
+#define IDLE_NS (600 * NS_PER_S) /* after this time without a sample, following ends */
 
-/* Nothing of the terminal, of the user's pipes or of our parent's signals. */
-static void leave_the_user(int keep, int also)
+/* Detaches from the terminal, the user's pipes and the parent's signals. */
+static void detach(int keep, int also)
 {
     int low = keep < also ? keep : also, high = keep < also ? also : keep;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -26,15 +28,15 @@ static void leave_the_user(int keep, int also)
     close_range((unsigned)high + 1, ~0u, 0);
 }
 
-static void wait_for_them(run *r)
+static void wait_for_processes(run *r)
 {
     sigset_t ends;
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM), sigaddset(&ends, SIGINT), sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
-    const struct timespec a_while = {0, LOOK_MS * 1000000};
+    const struct timespec pause = {0, POLL_MS * 1000000};
     do {
-        if (sigtimedwait(&ends, NULL, &a_while) > 0) break;
+        if (sigtimedwait(&ends, NULL, &pause) > 0) break;
     } while (collector_alive(r->collector) && collector_idle(r->collector) < IDLE_NS);
 }
 
@@ -52,7 +54,7 @@ void run_follow_go(run *r)
 {
     if (!r->follower) return;
     for (size_t i = 0; i < RUN_FILES; i++) r->marks[i] = mark_of(r->followed[i]);
-    (void)!write(r->to_follower, r->marks, sizeof r->marks); /* it may be gone */
+    (void)!write(r->to_follower, r->marks, sizeof r->marks); /* the follower may have ended */
     close(r->to_follower);
 }
 
@@ -62,7 +64,8 @@ bool run_is_taken(const run *r, size_t which)
     return now.inode && memcmp(&now, &r->marks[which], sizeof now) != 0;
 }
 
-/* Until the parent has written its files: ours have to come later, and it reads parts from the directory that we remove. */
+/* Waits until the parent has written its files.  The follower must write later, and it removes the
+ * directory from which the parent reads parts. */
 static void wait_for_parent(run *r, int from)
 {
     ssize_t n;
@@ -72,15 +75,15 @@ static void wait_for_parent(run *r, int from)
     close(from);
 }
 
-/* ---- the follower ---- */
+/* ---- follower ---- */
 
 static void follow(run *r, int alive, void (*write)(run *r))
 {
     err e = {0};
-    leave_the_user(collector_fd(r->collector), alive);
+    detach(collector_fd(r->collector), alive);
     collector_take_over(r->collector);
-    if (collector_start(r->collector, &e)) wait_for_them(r);
-    run_take_close(r);
+    if (collector_start(r->collector, &e)) wait_for_processes(r);
+    run_capture_close(r);
     wait_for_parent(r, alive);
     write(r);
 }

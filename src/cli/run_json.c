@@ -1,4 +1,4 @@
-/* What `kiln run` tells at the end, for machines (docs/run.md). */
+/* Prints the summary of `kiln run` as JSON (docs/run.md). */
 #include "cli/run.h"
 
 #include "wire/json.h"
@@ -96,11 +96,11 @@ static void put_lists(json_out *o, const run *r)
     json_put_array_end(o);
     json_put_key(o, STR("advice"));
     json_put_array(o);
-    for (size_t i = 0; i < r->all.n_said; i++) json_put_str(o, str_of(r->all.said[i]));
+    for (size_t i = 0; i < r->all.n_messages; i++) json_put_str(o, str_of(r->all.messages[i]));
     json_put_array_end(o);
 }
 
-void run_tell_json(run *r)
+void run_print_json(run *r)
 {
     json_out o = {.b = &r->c->out, .pretty = true};
     json_put_object(&o);

@@ -1,4 +1,4 @@
-/* What `kiln run` tells at the end, for people. */
+/* Prints the summary of `kiln run` as text. */
 #include "cli/run.h"
 
 #include "cli/top_out.h"
@@ -14,12 +14,12 @@ enum {
     MORE_ROWS = 5,
     SYMBOL_LINES = 3,
     SLOWEST_TICK = 100,
-    UNSEEN_SHARE = 100, /* 1 in so many: less is not told */
+    UNSEEN_SHARE = 100, /* shares below 1 in 100 are not shown */
 };
 
 static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
 
-/* "a", "a, b", "a, b, c". */
+/* Appends to a list: "a", "a, b", "a, b, c". */
 static void tail(buf *b, const char *fmt, ...)
 {
     char piece[256];
@@ -33,15 +33,15 @@ static void tail(buf *b, const char *fmt, ...)
 
 static size_t width_of(const run *r)
 {
-    size_t w = question_width(r->c);
+    size_t w = cli_width(r->c);
     return w == SIZE_MAX ? WIDTH : w;
 }
 
-/* A label, and text wrapped beside it; `text` is emptied. */
+/* Prints a label with wrapped text; empties `text`. */
 static void item(run *r, paint p, const char *label, buf *text)
 {
     buf *out = &r->c->out;
-    buf prose = {0}, clean = {0}; /* paths and sentences are foreign text */
+    buf prose = {0}, clean = {0}; /* paths and messages may contain control characters */
     bool color = r->c->term.color;
     text_clipped(&clean, buf_view(text), SIZE_MAX);
     buf_putc(&clean, '\0');
@@ -57,12 +57,12 @@ static void item(run *r, paint p, const char *label, buf *text)
     buf_reset(text);
 }
 
-/* ---- the lines ---- */
+/* ---- lines ---- */
 
 void run_ending(buf *b, int status)
 {
     if (WIFEXITED(status)) {
-        buf_printf(b, "ended with status %d", WEXITSTATUS(status));
+        buf_printf(b, "exited with status %d", WEXITSTATUS(status));
         return;
     }
     const char *name = sigabbrev_np(WTERMSIG(status));
@@ -88,8 +88,9 @@ static void put_head(run *r)
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
-/* A process that ended suddenly told nothing; one that sent by itself left nothing. */
-static uint64_t most(uint64_t told, uint64_t found) { return told > found ? told : found; }
+/* Returns the larger number: the counters lack processes that ended abruptly, and the profile lacks
+ * samples that were sent. */
+static uint64_t most(uint64_t counted, uint64_t found) { return counted > found ? counted : found; }
 
 static void put_captured(run *r, buf *t)
 {
@@ -101,7 +102,7 @@ static void put_captured(run *r, buf *t)
     tail(t, "%s CPU observations at %u Hz%s",
          human_count(most(p->capture.cpu_samples, r->n_cpu), n), r->hz, by);
     if (r->wall_ns)
-        tail(t, "%s of the wall clock every %s",
+        tail(t, "%s wall-clock observations every %s",
              human_count(most(p->capture.wall_samples, r->n_wall), n),
              human_duration(r->wall_ns, d));
     if (r->c->o.heap) tail(t, "%s sampled allocations", human_count(p->heap_samples, n));
@@ -135,7 +136,7 @@ static void put_lost(run *r, buf *t)
     item(r, PAINT_BOLD, "lost", t);
 }
 
-/* Where the CPU time went that the kernel counted: what samples do not show has a name and a number. */
+/* Prints how much of the CPU time that the kernel counted is sampled, and where the rest went. */
 static void put_account(run *r, buf *t)
 {
     run_account a = run_account_of(r);
@@ -144,19 +145,19 @@ static void put_account(run *r, buf *t)
     buf_printf(t, "%s of %s sampled", human_duration(a.sampled, some),
                human_duration(a.used, used));
     if (a.startup)
-        tail(t, "%s in starting programs (exec, loader)", human_duration(a.startup, some));
+        tail(t, "%s during program start (exec, loader)", human_duration(a.startup, some));
     if (a.unsampled)
-        tail(t, "%s in %s thread%s that ended before a first sample",
+        tail(t, "%s in %s thread%s that ended before their first sample",
              human_duration(a.unsampled, some), human_count(r->all.n_unsampled, n),
              plural(r->all.n_unsampled));
     if (a.unseen * UNSEEN_SHARE > a.used)
-        tail(
-            t,
-            "%s unseen: ends of processes, threads that block the signal, programs that are static "
-            "or drop LD_PRELOAD",
-            human_duration(a.unseen, some));
+        tail(t,
+             "%s not observed: process exit, threads that block the signal, static programs, "
+             "programs that clear LD_PRELOAD",
+             human_duration(a.unseen, some));
     if (a.beyond * UNSEEN_SHARE > a.used)
-        tail(t, "%s of it in processes that nobody waited for", human_duration(a.beyond, some));
+        tail(t, "%s of it in processes that their parents did not wait for",
+             human_duration(a.beyond, some));
     item(r, PAINT_BOLD, "CPU time", t);
 }
 
@@ -165,14 +166,14 @@ static void put_cost(run *r, buf *t)
     const collected *p = &r->all;
     char own[HUMAN_MAX], share[HUMAN_MAX];
     if (!p->processes) return;
-    buf_printf(t, "%s of CPU in kiln beside it, %s of the program's",
+    buf_printf(t, "%s of CPU time in kiln itself, %s of the program's",
                human_duration(p->own_cpu, own), human_percent(p->own_cpu, r->end.cpu_ns, share));
     item(r, PAINT_BOLD, "cost", t);
 }
 
-/* ---- the tables ---- */
+/* ---- tables ---- */
 
-/* Where threads wait and memory comes from is always the C or C++ runtime: the question is for whom. */
+/* Threads always wait and allocate in the C or C++ runtime; these tables show the callers. */
 #define RUNTIMES                                                                                   \
     "/lib(c|pthread|stdc\\+\\+|c\\+\\+)[-.]|/libkiln-heap|/include/([^/]+/)?c\\+\\+/|^/rustc/"
 
@@ -183,9 +184,10 @@ typedef struct table {
 
 static const table tables[] = {
     {"cpu", NULL, NULL},
-    {"wall", "who waits, and who works: frames of the C and C++ runtimes left out", RUNTIMES},
-    {"alloc_space", "who allocates: frames of the C and C++ runtimes left out", RUNTIMES},
-    {"inuse_space", "who keeps memory: frames of the C and C++ runtimes left out", RUNTIMES},
+    {"wall", "wall-clock time by function, without frames of the C and C++ runtimes", RUNTIMES},
+    {"alloc_space", "allocated bytes by function, without frames of the C and C++ runtimes",
+     RUNTIMES},
+    {"inuse_space", "bytes in use by function, without frames of the C and C++ runtimes", RUNTIMES},
 };
 
 static bool has_samples(const model *m, const char *type)
@@ -198,18 +200,18 @@ static bool has_samples(const model *m, const char *type)
     return false;
 }
 
-/* Of all processes, added up. */
+/* Prints a table of sums over all processes. */
 static void put_table(run *r, const table *t, size_t rows)
 {
     cli *c = r->c;
-    question q = {.brief = true};
+    query q = {.brief = true};
     flat f;
     err e = {0};
     c->o.wanted_type = t->type;
     c->o.hide = t->hide;
     c->o.all = true;
-    flat_opts o = question_flat(c, rows);
-    if (!question_lend(&q, c, &r->in, BY_FUNCTION)) return;
+    flat_opts o = cli_flat_opts(c, rows);
+    if (!query_borrow(&q, c, &r->in, BY_FUNCTION)) return;
     buf_putc(&c->out, '\n');
     if (t->title)
         buf_printf(&c->out, "%s%s%s\n", paint_on(c->term.color, PAINT_BOLD), t->title,
@@ -217,11 +219,11 @@ static void put_table(run *r, const table *t, size_t rows)
     if (flat_of(&q.v, &o, &q.arena, &f, &e))
         top_text(&q, &f);
     else
-        question_fail(&q, &e);
-    question_close(&q);
+        query_fail(&q, &e);
+    query_close(&q);
 }
 
-/* What was asked for, as far as there is something. */
+/* Prints the tables of the requested types that have samples. */
 static void put_tables(run *r)
 {
     cli *c = r->c;
@@ -233,7 +235,7 @@ static void put_tables(run *r)
     if (n) buf_putc(&c->out, '\n');
 }
 
-/* ---- what was written, and what more there could be ---- */
+/* ---- written files and hints ---- */
 
 static void put_written(run *r, buf *t)
 {
@@ -246,7 +248,7 @@ static void put_written(run *r, buf *t)
         item(r, PAINT_DIM, "compare", t);
     }
     if (r->html_missing) {
-        buf_z(t, "no HTML: this kiln was built without its viewer (npm could not fetch it)");
+        buf_z(t, "no HTML report: this kiln was built without the viewer (npm was not available)");
         item(r, PAINT_DIM, "", t);
     }
 }
@@ -256,54 +258,54 @@ static void put_empty(run *r, buf *t)
     char cpu[HUMAN_MAX], d[HUMAN_MAX];
     if (r->n_samples || r->live) return;
     if (!r->all.processes)
-        buf_z(t, "nothing: the probe did not start in it: does it drop LD_PRELOAD, or is what it "
-                 "starts statically linked?");
+        buf_z(t, "nothing: the probe did not start in the program; check whether it clears "
+                 "LD_PRELOAD or starts statically linked programs");
     else
-        buf_printf(
-            t,
-            "nothing: it used %s of CPU, and a sample is taken every %s of it; try --hz 1000, "
-            "or --wall for a program that waits",
-            human_duration(r->end.cpu_ns, cpu), human_duration(1000000000 / r->hz, d));
+        buf_printf(t,
+                   "nothing: the program used %s of CPU time, and kiln takes one sample for every "
+                   "%s; try --hz 1000, or --wall for a program that waits",
+                   human_duration(r->end.cpu_ns, cpu), human_duration(1000000000 / r->hz, d));
     item(r, PAINT_YELLOW, "written", t);
 }
 
-static void put_silent(run *r, buf *t)
+static void put_still_running(run *r, buf *t)
 {
     if (r->all.still && r->follower) {
         buf_printf(t,
-                   "%u process%s in the background: kiln (process %d) follows, and writes the "
-                   "files again when %s ended; kill %d ends that now",
-                   r->all.still, r->all.still == 1 ? " runs on" : "es run on", r->follower,
+                   "%u process%s in the background: kiln (process %d) keeps profiling and updates "
+                   "the files when %s ended; kill %d stops it now",
+                   r->all.still, r->all.still == 1 ? " still runs" : "es still run", r->follower,
                    r->all.still == 1 ? "it has" : "they have", r->follower);
         item(r, PAINT_YELLOW, "more", t);
     } else if (r->all.still) {
-        buf_printf(t, "%u process%s on: what happens from now on is not sent", r->all.still,
-                   r->all.still == 1 ? " runs" : "es run");
+        buf_printf(t, "%u process%s: samples taken from now on are not sent", r->all.still,
+                   r->all.still == 1 ? " still runs" : "es still run");
         item(r, PAINT_YELLOW, "missing", t);
     }
     if (r->all.killed && r->c->o.heap) {
-        buf_printf(t, "%u process%s ended suddenly: of the heap up to 16 s at the end are missing",
-                   r->all.killed, r->all.killed == 1 ? "" : "es");
+        buf_printf(
+            t, "%u process%s ended abruptly: up to the last 16 s of the heap profile are missing",
+            r->all.killed, r->all.killed == 1 ? "" : "es");
         item(r, PAINT_YELLOW, "missing", t);
     }
 }
 
 static void put_names(run *r, buf *t)
 {
-    size_t told = 0;
-    for (size_t i = 0; i < r->symbols.v.n && told < SYMBOL_LINES; i++)
-        if (run_advice(r, &r->symbols.v.v[i], t)) item(r, PAINT_YELLOW, told++ ? "" : "names", t);
+    size_t n = 0;
+    for (size_t i = 0; i < r->symbols.v.n && n < SYMBOL_LINES; i++)
+        if (run_advice(r, &r->symbols.v.v[i], t)) item(r, PAINT_YELLOW, n++ ? "" : "names", t);
 }
 
 static void put_advice(run *r, buf *t)
 {
-    for (size_t i = 0; i < r->all.n_said; i++) {
-        buf_z(t, r->all.said[i]);
+    for (size_t i = 0; i < r->all.n_messages; i++) {
+        buf_z(t, r->all.messages[i]);
         item(r, PAINT_YELLOW, "more", t);
     }
 }
 
-void run_tell(run *r)
+void run_print(run *r)
 {
     buf t = {0};
     put_head(r);
@@ -315,7 +317,7 @@ void run_tell(run *r)
     put_tables(r);
     put_written(r, &t);
     put_empty(r, &t);
-    put_silent(r, &t);
+    put_still_running(r, &t);
     put_names(r, &t);
     put_advice(r, &t);
     buf_free(&t);

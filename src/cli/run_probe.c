@@ -1,4 +1,4 @@
-/* Where the probe is, and what the program's environment says to it (docs/run.md). */
+/* Finds the probe and builds the environment of the program (docs/run.md). */
 #include "cli/run.h"
 
 #include "sys/program.h"
@@ -15,7 +15,7 @@ typedef VEC(const char *) texts;
 
 static char *text(run *r, const char *fmt, ...) PRINTF(2, 3);
 
-/* NULL: out of memory. */
+/* Returns formatted text, or NULL when memory runs out. */
 static char *text(run *r, const char *fmt, ...)
 {
     va_list ap;
@@ -29,7 +29,7 @@ static char *text(run *r, const char *fmt, ...)
     return p;
 }
 
-/* ---- where ---- */
+/* ---- search ---- */
 
 static bool push(run *r, texts *to, const char *t)
 {
@@ -38,8 +38,8 @@ static bool push(run *r, texts *to, const char *t)
     return place != NULL;
 }
 
-/* What the user names; else beside kiln (a build directory), where it is installed with it, and where it
- * was to be installed. */
+/* Lists the directories to search: only KILN_AGENT_PATH if it is set; otherwise the directory of
+ * kiln (a build directory), the library directories next to it, and the configured one. */
 static bool places(run *r, texts *out)
 {
     const char *named = getenv("KILN_AGENT_PATH");
@@ -62,20 +62,20 @@ static const char *find(run *r, const char *name, err *e)
     buf looked = {0};
     char real[4096];
     const char *found = NULL;
-    if (!places(r, &dirs)) err_set(e, ERR_LIMIT, "out of memory");
+    if (!places(r, &dirs)) err_memory(e);
     for (size_t i = 0; i < dirs.n && !found; i++) {
         const char *p = text(r, "%s/%s", dirs.v[i], name);
         if (p && access(p, R_OK) == 0 && realpath(p, real)) found = text(r, "%s", real);
         buf_printf(&looked, "%s%s", i ? ", " : "", dirs.v[i]);
     }
     if (!found && !e->code) {
-        err_sys(e, 0, "%s was not found; KILN_AGENT_PATH=DIR says where it is", name);
-        cli_note(r->c, "looked for %s in %.*s", name, STR_ARG(buf_view(&looked)));
+        err_sys(e, 0, "cannot find %s; set KILN_AGENT_PATH=DIR to its directory", name);
+        cli_note(r->c, "searched for %s in %.*s", name, STR_ARG(buf_view(&looked)));
     }
     buf_free(&looked);
-    /* The loader cuts LD_PRELOAD at blanks and colons and knows no quoting. */
+    /* The loader splits LD_PRELOAD at spaces and colons and has no quoting. */
     if (found && strpbrk(found, " :")) {
-        err_sys(e, 0, "%.120s: LD_PRELOAD cannot name a path with a blank or a colon", found);
+        err_sys(e, 0, "%.120s: LD_PRELOAD does not support a path with a space or a colon", found);
         return NULL;
     }
     return found;
@@ -91,7 +91,7 @@ static const char *preload(run *r, err *e)
                 others ? others : "");
 }
 
-/* ---- the environment ---- */
+/* ---- environment ---- */
 
 static bool same_variable(const char *a, const char *b)
 {
@@ -114,11 +114,12 @@ bool run_environment(run *r, const char *const **out, err *e)
 {
     texts env = {0};
     const char *loader = preload(r, e);
-    if (!loader) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!loader) return err_memory(e);
     if (!push(r, &env, loader) ||
         !push(r, &env, text(r, SEGMENT_VARIABLE "=%s", collector_path(r->collector))))
-        return err_set(e, ERR_LIMIT, "out of memory");
-    const char **end = add_inherited(r, &env) ? vec_push(&r->arena, &env) : NULL; /* the NULL */
+        return err_memory(e);
+    /* the terminating NULL */
+    const char **end = add_inherited(r, &env) ? vec_push(&r->arena, &env) : NULL;
     *out = env.v;
-    return end || err_set(e, ERR_LIMIT, "out of memory");
+    return end || err_memory(e);
 }

@@ -1,4 +1,4 @@
-/* What was captured, lost and accounted for. */
+/* Counts losses and accounts for CPU time, for both forms of the summary. */
 #include "cli/run.h"
 
 #include "base/ban.h"
@@ -15,15 +15,16 @@ size_t run_losses(const run *r, run_loss out[RUN_LOSSES])
                 {"heap_stacks_lost",
                  "sampled allocations without a stack: the table of stacks was full",
                  r->all.heap_stacks_lost},
-        {"heap_live_lost", "sampled allocations whose free was not seen: the table was full",
+        {"heap_live_lost", "sampled allocations whose release was not recorded: the table was full",
          r->all.heap_live_lost},
-        {"heap_lost", "stacks of the heap profile that found no room on their way out",
+        {"heap_lost", "stacks of the heap profile that did not fit into the shared memory",
          r->all.heap_lost},
-        {"parts_lost", "profiles without room: free memory, or space in TMPDIR, is needed",
+        {"parts_lost", "profiles lost: not enough memory and not enough space in TMPDIR",
          r->parts_lost + r->all.failed},
-        {"rejected", "records in the shared memory that belong to no process", r->all.rejected},
-        {"no_desk", "processes beyond 1024 at once: they were not profiled", r->all.no_desk},
-        {"items_lost", "profiles that did not arrive", otlp_items_lost(&r->sent)},
+        {"rejected", "records in the shared memory that do not belong to a process",
+         r->all.rejected},
+        {"no_desk", "processes not profiled: more than 1024 ran at once", r->all.no_slot},
+        {"items_lost", "profiles that were not delivered", otlp_items_lost(&r->sent)},
     };
     static const run_loss words[] = {
 #define X(name, what) {#name, what, 0},

@@ -1,26 +1,20 @@
-/* Can the agent get into this program?  What the loader will do is read from the file before it is run. */
+/* Checks whether the probe can be preloaded into a program, by reading the file as the loader
+ * will. */
 #include "cli/run.h"
 
+#include "arch/machine.h"
 #include "objfile/elf.h"
 #include "sys/program.h"
 #include "base/ban.h"
 #include <errno.h>
 
-#if defined(__x86_64__)
-enum { OUR_MACHINE = ELF_MACHINE_X86_64 };
-#define OUR_NAME "x86-64"
-#elif defined(__aarch64__)
-enum { OUR_MACHINE = ELF_MACHINE_AARCH64 };
-#define OUR_NAME "aarch64"
-#endif
+enum { SCRIPT_LINE = 256 }; /* maximum length of a #! line in the kernel */
 
-enum { SCRIPT_LINE = 256 }; /* of a #! line, as the kernel reads it */
-
-#define FROM_OUTSIDE "; from outside: perf record -g, then kiln top perf.data"
+#define ALTERNATIVE "; alternative: perf record -g, then kiln top perf.data"
 
 static bool decline(err *e, const char *why)
 {
-    return err_set(e, ERR_UNSUPPORTED, "%s" FROM_OUTSIDE, why);
+    return err_set(e, ERR_UNSUPPORTED, "%s" ALTERNATIVE, why);
 }
 
 static const char *machine_name(const elf_file *f)
@@ -30,11 +24,12 @@ static const char *machine_name(const elf_file *f)
     case ELF_MACHINE_ARM: return "32-bit ARM";
     case ELF_MACHINE_X86_64: return f->is64 ? "x86-64" : "x32";
     case ELF_MACHINE_AARCH64: return "aarch64";
-    default: return "another machine";
+    default: return "another architecture";
     }
 }
 
-/* Sanitizers of gcc end the program unless they come first in the list of libraries. */
+/* Returns gcc's sanitizer library that the program needs, or NULL. It aborts the program unless it
+ * is preloaded first. */
 static const char *sanitizer_of(run *r, const elf_file *f)
 {
     static const char *const names[] = {"libasan.so", "libtsan.so", "libhwasan.so"};
@@ -53,22 +48,22 @@ static bool fits_elf(run *r, str bytes, err *e)
     bool read = elf_read(bytes, &a, &f, NULL), ok = true;
     str loader = read ? elf_interpreter(&f) : (str){0};
     if (!read) {
-        ok = true; /* the kernel says what is wrong with it */
-    } else if (f.machine != OUR_MACHINE || !f.is64) {
+        ok = true; /* the kernel will report the error */
+    } else if (f.machine != ARCH_MACHINE || !f.is64) {
         ok = err_set(e, ERR_UNSUPPORTED,
-                     "it is a program for %s and the agent is for %s" FROM_OUTSIDE,
-                     machine_name(&f), OUR_NAME);
+                     "the program is built for %s and the agent for %s" ALTERNATIVE,
+                     machine_name(&f), ARCH_NAME);
     } else if (!loader.n) {
-        ok = decline(e, "it is statically linked: nothing can be preloaded into it");
+        ok = decline(e, "the program is statically linked: the loader cannot preload the probe");
     } else if (memmem(loader.p, loader.n, "ld-musl", 7)) {
-        ok = decline(e, "it is built with musl, and the agent needs glibc");
+        ok = decline(e, "the program is linked with musl, and the agent requires glibc");
     }
     if (read && ok) r->first = sanitizer_of(r, &f);
     arena_free(&a);
     return ok;
 }
 
-/* The interpreter of a script in `out`; "" when it is none. */
+/* Stores the interpreter of a script in `out`; "" for other files. */
 static void interpreter_of(str bytes, char out[SCRIPT_LINE])
 {
     size_t at = 2, n = 0;
@@ -84,22 +79,25 @@ static bool gains_nothing(const char *path, err *e)
 {
     switch (program_gains(path)) {
     case PROGRAM_GAINS_NOTHING: return true;
-    case PROGRAM_GAINS_USER: return decline(e, "it is setuid: the loader then preloads nothing");
-    case PROGRAM_GAINS_GROUP: return decline(e, "it is setgid: the loader then preloads nothing");
+    case PROGRAM_GAINS_USER:
+        return decline(e, "the program is setuid: the loader ignores LD_PRELOAD");
+    case PROGRAM_GAINS_GROUP:
+        return decline(e, "the program is setgid: the loader ignores LD_PRELOAD");
     case PROGRAM_GAINS_POWERS:
-        return decline(e, "it has file capabilities: the loader then preloads nothing");
+        return decline(e, "the program has file capabilities: the loader ignores LD_PRELOAD");
     }
     return true;
 }
 
-/* The file that the kernel starts in the end; scripts of scripts as deep as it goes. */
+/* Returns whether the probe can be preloaded. Follows scripts to the file that the kernel starts,
+ * as deep as the kernel does. */
 static bool fits(run *r, const char *path, unsigned depth, err *e)
 {
     file_bytes f;
     err unread = {0};
     char next[SCRIPT_LINE];
     if (!file_read(path, 0, &f, &unread))
-        return gains_nothing(path, e); /* --x--x--x: may still run */
+        return gains_nothing(path, e); /* --x--x--x: may still be executable */
     interpreter_of(f.bytes, next);
     bool ok = true;
     if (next[0] && depth < 5)
@@ -107,7 +105,7 @@ static bool fits(run *r, const char *path, unsigned depth, err *e)
     else if (str_starts(f.bytes, STR("\177ELF")))
         ok = gains_nothing(path, e) && fits_elf(r, f.bytes, e);
     file_release(&f);
-    return ok; /* neither: the shell reads it */
+    return ok; /* neither ELF nor script: the shell reads it */
 }
 
 bool run_target(run *r, const char *name, err *e)

@@ -1,4 +1,4 @@
-/* cli/send.h - what `kiln send` found out about each file, and how it is printed. */
+/* cli/send.h - the result of `kiln send` for each file, and how it is printed. */
 #pragma once
 #include "cli/cli.h"
 #include "model/ledger.h"
@@ -9,10 +9,10 @@ typedef struct sent {
     bool settled;
     outcome outcome;
     size_t items, bytes;
-    uint64_t accepted, rejected, duplicates; /* duplicates: not among the accepted ones */
+    uint64_t accepted, rejected, duplicates; /* accepted does not include duplicates */
     unsigned attempts;
-    char text[256];       /* why, or "" */
-    const ledger *losses; /* of reading and converting it; NULL: none */
+    char text[256];       /* message of the receiver or reason of the failure; or "" */
+    const ledger *losses; /* losses of reading and converting; NULL: none */
 } sent;
 
 typedef struct sending {
@@ -23,12 +23,12 @@ typedef struct sending {
     uint64_t wait; /* --wait */
     sent *v;
     size_t n;        /* files */
-    sent from_spool; /* all of them: items, rejected; attempts counts the batches */
+    sent from_spool; /* sums over all spooled batches; `attempts` counts the batches */
     otlp_counts counts;
 } sending;
 
-/* send_out.c */
-void send_tell_text(const sending *s, const sent *t); /* one file, and its exit code */
-void send_tell_spool(const sending *s);
-void send_tell_json(const sending *s);
+/* ---- printing (send_out.c) ---- */
+void send_print_text(const sending *s, const sent *t); /* prints one file and sets its exit code */
+void send_print_spool(const sending *s);
+void send_print_json(const sending *s);
 exit_code send_exit_code(const sent *t);

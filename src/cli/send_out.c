@@ -1,3 +1,5 @@
+/* Prints results of `kiln send` as text and JSON (docs/send.md), and chooses the exit code of each
+ * outcome. */
 #include "cli/send.h"
 
 #include "cli/input.h"
@@ -20,54 +22,54 @@ exit_code send_exit_code(const sent *t)
     case OUTCOME_TOO_LARGE: return EXIT_BAD_INPUT;
     case OUTCOME_MISFIT:
     case OUTCOME_EXPIRED:
-    case OUTCOME_SPOOLED: /* kept, but not there: a script wants to know */
+    case OUTCOME_SPOOLED: /* stored, but not delivered */
     case OUTCOME_UNSENT:
     case OUTCOME_LOST: break;
     }
     return EXIT_ENVIRONMENT;
 }
 
-/* All of it was there before. */
+/* Returns whether the receiver had all items already. */
 static bool is_duplicate(const sent *t) { return t->items && t->duplicates >= t->items; }
 
-void send_tell_text(const sending *s, const sent *t)
+void send_print_text(const sending *s, const sent *t)
 {
     cli *c = s->c;
     char n[HUMAN_MAX], all[HUMAN_MAX];
     exit_code code = send_exit_code(t);
     const char *name = input_name(t->path);
     if (t->outcome == OUTCOME_SPOOLED) {
-        cli_fail(c, code, "%s: not delivered, kept in %s: %s", name, c->o.spool, t->text);
+        cli_fail(c, code, "%s: not delivered, stored in %s: %s", name, c->o.spool, t->text);
     } else if (t->outcome == OUTCOME_PARTIAL && t->rejected) {
         cli_fail(c, code, "%s: %s of %s %s were rejected: %s", name, human_count(t->rejected, n),
                  human_count(t->items, all), items_word(s, t->items), t->text);
     } else if (code != EXIT_FINE) {
-        const char *what = code == EXIT_BAD_INPUT ? "refused" : "not delivered";
-        if (t->accepted) /* a half of it */
+        const char *what = code == EXIT_BAD_INPUT ? "rejected" : "not delivered";
+        if (t->accepted) /* parts of a file that was split */
             cli_note(c, "%s: %s of %s %s accepted", name, human_count(t->accepted, n),
                      human_count(t->items, all), items_word(s, t->items));
         cli_fail(c, code, "%s: %s: %s", name, what, t->text);
     } else if (!c->o.quiet && is_duplicate(t)) {
-        buf_printf(&c->out, "%s: %s %s: %s, the receiver has stored %s before\n", name,
+        buf_printf(&c->out, "%s: %s %s: %s that the receiver already has\n", name,
                    human_count(t->items, n), items_word(s, t->items),
-                   t->items == 1 ? "a duplicate" : "duplicates", t->items == 1 ? "it" : "them");
+                   t->items == 1 ? "a duplicate" : "duplicates");
     } else if (!c->o.quiet) {
         buf_printf(&c->out, "%s: %s %s accepted", name, human_count(t->items - t->duplicates, n),
                    items_word(s, t->items - t->duplicates));
         if (t->duplicates)
-            buf_printf(&c->out, ", %s stored before",
+            buf_printf(&c->out, ", %s already stored",
                        human_things(t->duplicates, "duplicate", all));
         buf_printf(&c->out, "%s%s\n", t->text[0] ? "; " : "", t->text);
     }
 }
 
-void send_tell_spool(const sending *s)
+void send_print_spool(const sending *s)
 {
     const sent *t = &s->from_spool;
     char n[HUMAN_MAX], r[HUMAN_MAX];
     if (!t->attempts || s->c->o.quiet) return;
-    buf_printf(&s->c->out, "%s: %s %s of earlier times accepted", s->c->o.spool,
-               human_count(t->items, n), items_word(s, t->items));
+    buf_printf(&s->c->out, "%s: %s earlier %s accepted", s->c->o.spool, human_count(t->items, n),
+               items_word(s, t->items));
     if (t->rejected) buf_printf(&s->c->out, ", %s rejected", human_count(t->rejected, r));
     buf_putc(&s->c->out, '\n');
 }
@@ -104,7 +106,7 @@ static void put_file(json_out *o, const sent *t)
     put_number(o, "attempts", t->attempts);
     json_put_key(o, STR("message"));
     if (t->text[0])
-        input_path_json(o, t->text); /* the receiver's words: perhaps no UTF-8 */
+        input_path_json(o, t->text); /* text of the receiver: may not be UTF-8 */
     else
         json_put_null(o);
     static const ledger none;
@@ -113,7 +115,7 @@ static void put_file(json_out *o, const sent *t)
     json_put_object_end(o);
 }
 
-void send_tell_json(const sending *s)
+void send_print_json(const sending *s)
 {
     json_out o = {.b = &s->c->out, .pretty = true};
     char to[320];

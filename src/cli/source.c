@@ -1,9 +1,11 @@
+/* Finds source files. A profile has the paths of the build machine, so leading directories are
+ * dropped one by one. */
 #include "cli/source.h"
 
 #include "base/buf.h"
 #include "base/ban.h"
 
-/* A directory at *list, which moves on; false at the end. */
+/* Takes the next directory from *list. Returns false at the end. */
 static bool next_dir(const char **list, str *out)
 {
     while (*list && **list) {

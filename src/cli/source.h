@@ -1,4 +1,4 @@
-/* cli/source.h - finding the source file that a profile names, and its lines. */
+/* cli/source.h - finds the source file that a profile names, and reads its lines. */
 #pragma once
 #include "base/str.h"
 #include "sys/file.h"
@@ -10,13 +10,14 @@ typedef struct source_text {
     char *path; /* where it was found */
 } source_text;
 
-/* Looks for `name` as it stands (if absolute), without the beginnings in `trim`, and with ever fewer
- * leading directories in each directory of `dirs` (both with : between, NULL: none, dirs: "."). */
+/* Searches for `name` unchanged if it is absolute.  Then removes a prefix listed in `trim` and
+ * searches in each directory of `dirs`, dropping one leading directory after the other.  Both lists
+ * are separated by `:`; dirs NULL means ".". */
 bool source_find(str name, const char *dirs, const char *trim, source_text *out);
 void source_text_close(source_text *s);
 
-/* Line n (from 1) without its end; {NULL, 0} beyond the last.  *at remembers where the search stood:
- * begin with {0}, ask in rising order. */
+/* Returns line n (from 1) without its line ending, or {NULL, 0} past the last.  *at caches the
+ * position: start with {0} and call with ascending n. */
 typedef struct source_at {
     size_t offset;
     int64_t line;

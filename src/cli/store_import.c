@@ -1,27 +1,31 @@
+/* `kiln store import`: reads files payload by payload and puts them into the store in pieces, so
+ * that memory does not grow with the file.  When the backlog of the store is full, the store is
+ * compacted before the import continues. */
 #include "cli/store_import.h"
 
 #include "cli/input.h"
 #include "draw/human.h"
 #include "model/pieces.h"
 #include "wire/otlp.h"
+#include "store/embedded_options.h"
 #include "base/ban.h"
 
 enum {
-    PIECE = 8 << 20, /* bytes of one piece, as a model: profiles are not split */
+    PIECE = 8 << 20, /* a piece ends at this many bytes; profiles are not split */
     BATCH = 8 << 20, /* bytes of OTLP between two commits */
-    PAGE = 4096,     /* what the store fills up around bytes that it need not copy */
+    PAGE = 4096,     /* room that the store needs around bytes to write them in place */
 };
 
 typedef struct import_part {
     importing *x;
     input *in;
     const char *recognised;
-    size_t n_bytes; /* of the payload as it came: the first piece has them */
+    size_t n_bytes; /* size of the payload as read; counted with its first piece */
 } import_part;
 
-static void on_done(void *who, const store_result *r)
+static void on_done(void *ctx, const store_put_result *r)
 {
-    importing *x = who;
+    importing *x = ctx;
     x->stored += r->n_stored;
     x->duplicates += r->n_duplicates;
 }
@@ -34,14 +38,14 @@ static bool commit(importing *x, err *e)
 
 /* ---- the backlog ---- */
 
-/* Bytes that wait to be written or to be compacted. */
+/* Returns the bytes that are not yet written or not yet compacted. */
 static uint64_t backlog(const importing *x)
 {
     store_gauges g = store_gauged(x->store);
     return g.raw_bytes + g.queue_bytes;
 }
 
-/* Writes and compacts what waits.  false: that did not help. */
+/* Commits and compacts.  Returns false on failure, or if the backlog did not shrink. */
 static bool make_room(importing *x, err *e)
 {
     char n[HUMAN_MAX];
@@ -59,12 +63,12 @@ static bool is_full(const importing *x, size_t bytes)
     return waits && waits + bytes > store_gauged(x->store).backlog_limit_bytes;
 }
 
-static bool put_when_there_is_room(importing *x, const store_item *i, err *e)
+static bool put_with_room(importing *x, const store_item *i, err *e)
 {
     if (is_full(x, i->bytes.n) && !make_room(x, e) && e->code) return false;
     while (!store_put(x->store, i, e)) {
         err why = {0};
-        if (e->code != ERR_LIMIT) return false;
+        if (!err_exhausted(e)) return false;
         if (!make_room(x, &why)) {
             if (why.code) *e = why;
             return false;
@@ -74,10 +78,10 @@ static bool put_when_there_is_room(importing *x, const store_item *i, err *e)
     return true;
 }
 
-/* ---- a piece ---- */
+/* ---- pieces ---- */
 
-/* The encoder leaves room in front of its bytes alone.  The store needs some behind them, too, in order to write them from where
- * they are: a large profile is not copied then. */
+/* Moves the bytes so that a page is free behind them, too: the encoder leaves room only in front.
+ * The store can then write a large profile without copying it. */
 static void spread(buf *b)
 {
     if (b->head < 2 * PAGE) return;
@@ -87,9 +91,9 @@ static void spread(buf *b)
     b->cap += PAGE;
 }
 
-static bool put_piece(void *who, const model *m, err *e)
+static bool put_piece(void *ctx, const model *m, err *e)
 {
-    import_part *w = who;
+    import_part *w = ctx;
     importing *x = w->x;
     buf b = {0};
     if (!otlp_encode(m, &(otlp_encode_opts){.layout = LAYOUT_CURRENT}, &b, e)) {
@@ -98,18 +102,18 @@ static bool put_piece(void *who, const model *m, err *e)
     }
     bool lend = b.n >= BATCH;
     if (lend) spread(&b);
+    embedded_room room = {.before = b.head, .after = b.cap - b.n};
     store_item i = {.model = m,
                     .bytes = buf_view(&b),
                     .layout = LAYOUT_CURRENT,
-                    .before = lend ? b.head : 0,
-                    .after = lend ? b.cap - b.n : 0,
+                    .room = lend ? &room : NULL,
                     .sender = str_of(input_name(w->in->path)),
                     .recognised = str_of(w->recognised),
                     .n_bytes = w->n_bytes,
                     .ledger = &w->in->ledger,
                     .done = on_done,
                     .cookie = x};
-    bool ok = put_when_there_is_room(x, &i, e);
+    bool ok = put_with_room(x, &i, e);
     w->n_bytes = 0;
     x->waiting += ok ? b.n : 0;
     if (x->waiting >= BATCH) ok = commit(x, e) && ok;
@@ -117,9 +121,9 @@ static bool put_piece(void *who, const model *m, err *e)
     return ok;
 }
 
-static bool put_part(void *who, const part *p, err *e)
+static bool put_part(void *ctx, const part *p, err *e)
 {
-    import_part *w = who;
+    import_part *w = ctx;
     bool whole = p->payload.bytes.n == w->in->doc.bytes.n;
     w->recognised = p->format->name;
     w->n_bytes = whole ? w->in->file.bytes.n : p->payload.bytes.n;

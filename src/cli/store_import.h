@@ -1,8 +1,9 @@
-/* cli/store_import.h - `kiln store import`: files into a store, in memory that does not grow with their number of messages.
+/* cli/store_import.h - `kiln store import`: adds files to a store, with memory independent of the
+ * number of messages.
  *
- *   file ─ payload by payload ─ pieces of whole profiles ─ encoded ─► store_put, and a commit for every few MiB
+ *   file ─ payload by payload ─ pieces of whole profiles ─ encoded ─► store_put, with a commit every few MiB
  *
- * A store whose backlog is full is compacted before the next piece is put. */
+ * If the backlog of the store is full, it is compacted before the next piece. */
 #pragma once
 #include "cli/cli.h"
 #include "store/store.h"
@@ -11,9 +12,10 @@ typedef struct importing {
     cli *c;
     store *store; /* open for writing, with no_threads */
     uint64_t stored, duplicates;
-    size_t waiting;     /* bytes that were put and not committed */
-    size_t n_compacted; /* times that the backlog was full */
+    size_t waiting;     /* bytes not yet committed */
+    size_t n_compacted; /* how often the backlog was full */
 } importing;
 
-/* Adds to the counts of *x; what comes before an error is stored.  false: reported. */
+/* Imports one file and adds to the counts of *x.  Pieces before an error remain stored.  Returns
+ * false after reporting a failure. */
 bool import_file(importing *x, const char *path);

@@ -1,4 +1,5 @@
-/* `kiln store symbolize`: names for the addresses of samples that came without, from the binaries of this machine. */
+/* `kiln store symbolize`: finds names for addresses without names in the binaries of this
+ * machine. */
 #include "cli/store_names.h"
 
 #include "cli/symbols.h"
@@ -8,14 +9,14 @@
 
 typedef struct naming {
     cli *c;
-    store *s;
+    store_reader *r;
     symbolize_opts o;
-    arena a; /* the model at hand */
+    arena a; /* memory of the current model */
     uint64_t n_locations, n_found;
 } naming;
 
-/* What had names when it came keeps its own. */
-static bool forget_known(model *m, const uint32_t *known)
+/* Removes locations that had names before. Returns false if no location remains. */
+static bool drop_known(model *m, const uint32_t *known)
 {
     bool fresh = false;
     for (size_t i = 0; i < m->dict.locations.n; i++) {
@@ -26,37 +27,37 @@ static bool forget_known(model *m, const uint32_t *known)
     return fresh;
 }
 
-static bool name_model(void *who, const model *stored, err *e)
+static bool name_model(void *ctx, const model *stored, err *e)
 {
-    naming *n = who;
+    naming *n = ctx;
     model m;
     symbolize_report report;
     uint64_t kept;
     arena_reset(&n->a);
     if (!model_gc(stored, &n->a, &m, e)) return false;
     uint32_t *known = arena_new(&n->a, uint32_t, m.dict.locations.n);
-    if (!known) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!known) return err_memory(e);
     for (size_t i = 0; i < m.dict.locations.n; i++) known[i] = m.dict.locations.v[i].lines.n;
     if (!symbolize(&m, &n->o, &n->a, &report, e)) return false;
     n->n_locations += report.n_locations;
     n->n_found += report.n_found;
-    return !forget_known(&m, known) || store_put_names(n->s, &m, &kept, e);
+    return !drop_known(&m, known) || store_put_names(n->r, &m, &kept, e);
 }
 
-bool store_symbolize(cli *c, store *s, const store_selector *q, arena *a, err *e)
+bool store_symbolize(cli *c, store_reader *r, const store_selector *q, arena *a, err *e)
 {
-    module_shelf shelf = {0};
-    store_answer answer = {0};
+    module_cache modules = {0};
+    store_read_result answer = {0};
     char found[HUMAN_MAX], all[HUMAN_MAX];
-    naming n = {.c = c, .s = s, .a = arena_beside(a)};
+    naming n = {.c = c, .r = r, .a = arena_beside(a)};
     bool ok = symbols_wanted(c, a, &n.o, e);
-    n.o.shelf = &shelf;
-    ok = ok && store_read_each(s, q, name_model, &n, &answer, e);
+    n.o.modules = &modules;
+    ok = ok && store_read_each(r, q, name_model, &n, &answer, e);
     cli_status(c, "%s", "");
     if (ok && !c->o.quiet)
-        cli_note(c, "names for %s of %s without any", human_count(n.n_found, found),
-                 human_things(n.n_locations, "place", all));
-    shelf_close(&shelf);
+        cli_note(c, "found names for %s of %s", human_count(n.n_found, found),
+                 human_things(n.n_locations, "unnamed address", all));
+    module_cache_close(&modules);
     arena_free(&n.a);
     return ok;
 }

@@ -3,5 +3,6 @@
 #include "cli/cli.h"
 #include "store/store.h"
 
-/* Looks up the addresses of what is selected and keeps what they are called.  A server may be writing the store. */
-NODISCARD bool store_symbolize(cli *c, store *s, const store_selector *q, arena *a, err *e);
+/* Looks up the addresses of the selected samples and stores their names.  Works while a server uses
+ * the store. */
+NODISCARD bool store_symbolize(cli *c, store_reader *r, const store_selector *q, arena *a, err *e);

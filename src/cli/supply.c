@@ -1,5 +1,8 @@
+/* Fills in values from the command line that an input does not record.  Values of the input are
+ * never replaced. */
 #include "cli/supply.h"
-#include "base/when.h"
+#include "base/time.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
@@ -10,11 +13,8 @@ static bool id_parse(str s, uint8_t out[16])
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        if (c == '-') continue; /* as a UUID */
-        int v = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
+        if (c == '-') continue; /* accept UUIDs */
+        int v = hex_digit(c);
         if (v < 0 || n == 32) return false;
         out[n / 2] = (uint8_t)(out[n / 2] << 4 | v);
         n++;
@@ -26,7 +26,7 @@ static bool give_time(const char *name, const char *text, uint64_t *ns, err *e)
 {
     if (!text || time_parse(str_of(text), ns)) return true;
     return err_set(e, ERR_USAGE,
-                   "--%s wants a time such as 2023-06-27T04:52:00Z or 1687841520, not `%s`", name,
+                   "--%s must be a time such as 2023-06-27T04:52:00Z or 1687841520, not `%s`", name,
                    text);
 }
 
@@ -37,7 +37,7 @@ bool supply_parse(const cli_options *o, supply *out, err *e)
         o->profile_id || o->start || o->end || o->schema_url || o->sample_type || o->time_anchor;
     s.has_id = o->profile_id != NULL;
     if (s.has_id && !id_parse(str_of(o->profile_id), s.profile_id))
-        return err_set(e, ERR_USAGE, "--profile-id wants 32 hex digits, not all 0; not `%s`",
+        return err_set(e, ERR_USAGE, "--profile-id must be 32 hex digits, and not all 0: `%s`",
                        o->profile_id);
     if (!give_time("start", o->start, &s.start, e) || !give_time("end", o->end, &s.end, e) ||
         !give_time("time-anchor", o->time_anchor, &s.time_anchor, e))
@@ -49,7 +49,8 @@ bool supply_parse(const cli_options *o, supply *out, err *e)
         s.type = (str){o->sample_type, n};
         s.unit = str_of(o->sample_type[n] ? o->sample_type + n + 1 : "");
         if (!s.type.n)
-            return err_set(e, ERR_USAGE, "--sample-type wants TYPE/UNIT such as cpu/nanoseconds");
+            return err_set(e, ERR_USAGE,
+                           "--sample-type must be TYPE/UNIT, such as cpu/nanoseconds");
     }
     *out = s;
     return true;
@@ -65,14 +66,15 @@ static uint32_t add_string(dict *d, str s)
     return (uint32_t)d->strings.n++;
 }
 
-/* A decoded table may lie in memory that is not the arena's: it moves before it grows. */
+/* Sets the missing types.  Copies the string table before it grows, because it may be outside the
+ * arena. */
 static bool give_types(supply *s, model *m, arena *a)
 {
     dict *d = &m->dict;
-    bool wanted = false;
+    bool missing = false;
     for (size_t i = 0; i < m->profiles.n; i++)
-        wanted |= !m->profiles.v[i].sample_type.type && !m->profiles.v[i].sample_type.unit;
-    if (!wanted) return true;
+        missing |= !m->profiles.v[i].sample_type.type && !m->profiles.v[i].sample_type.unit;
+    if (!missing) return true;
     str *v = arena_new(a, str, d->strings.n + 3);
     if (!v) return false;
     v[0] = (str){"", 0};
@@ -115,8 +117,8 @@ bool supply_model(supply *s, model *m, arena *a, err *e)
         if (!m->resources.v[i].schema_url.n)
             m->resources.v[i].schema_url = s->schema_url, s->used_schema = true;
     if (!s->type.n) return true;
-    s->used_type |= has_type(s, m); /* the reader took it */
-    return give_types(s, m, a) || err_set(e, ERR_LIMIT, "the memory budget is spent");
+    s->used_type |= has_type(s, m); /* the reader used it */
+    return give_types(s, m, a) || err_memory(e);
 }
 
 void supply_ids(const supply *s, model *m)

@@ -1,4 +1,4 @@
-/* cli/supply.h - what the command line knows and a source lacks: identity, time, types. */
+/* cli/supply.h - options that supply what an input does not record: id, time, type, schema URL. */
 #pragma once
 #include "cli/options.h"
 #include "model/model.h"
@@ -8,16 +8,17 @@ typedef struct supply {
     uint8_t profile_id[16];
     uint64_t start, end, time_anchor; /* Unix ns; 0: not given */
     str schema_url, type, unit;
-    bool any; /* something was given */
+    bool any; /* whether any option was given */
 
-    /* Filled in by supply_model: did a profile take it? */
+    /* Set by supply_model: whether any profile used the value. */
     bool used_window, used_type, used_schema;
 } supply;
 
-/* --profile-id, --start, --end, --schema-url, --sample-type, --time-anchor.  ERR_USAGE. */
+/* Parses --profile-id, --start, --end, --schema-url, --sample-type and --time-anchor. Fails with
+ * ERR_USAGE. */
 NODISCARD bool supply_parse(const cli_options *o, supply *out, err *e);
 
-/* Fills what the profiles of a source do not say; memory from `a`. */
+/* Fills in missing values of the profiles; allocates from `a`. */
 NODISCARD bool supply_model(supply *s, model *m, arena *a, err *e);
-/* The id for the first profile without one; the next get the ids that follow it. */
+/* Gives the id to the first profile without one, and consecutive ids to the others. */
 void supply_ids(const supply *s, model *m);

@@ -1,3 +1,5 @@
+/* Builds the options about symbols, for `symbolize`, `run`, `store symbolize` and the commands that
+ * look names up automatically. */
 #include "cli/symbols.h"
 
 #include "base/ban.h"
@@ -10,14 +12,14 @@ const char *symbols_state(module_state s)
         [MODULE_MISSING] = "not found",    [MODULE_DIFFERS] = "another build",
         [MODULE_FORBIDDEN] = "no access",  [MODULE_BROKEN] = "unreadable",
         [MODULE_NO_MAP] = "no perf map",   [MODULE_UNNAMED] = "unknown",
-        [MODULE_NO_ID] = "no build id",    [MODULE_LATE] = "no time",
+        [MODULE_NO_ID] = "no build id",    [MODULE_LATE] = "time limit",
     };
     return text[s];
 }
 
-static void show_progress(void *who, str name)
+static void show_progress(void *ctx, str name)
 {
-    cli_status(who, "symbols of %.*s ...", STR_ARG(name));
+    cli_status(ctx, "reading symbols of %.*s ...", STR_ARG(name));
 }
 
 static demangle_mode mode_of(const char *name)
@@ -26,7 +28,8 @@ static demangle_mode mode_of(const char *name)
     return !strcmp(name, "full") ? DEMANGLE_FULL : DEMANGLE_NONE;
 }
 
-/* The directories of --debug-dir as terminated strings; NULL: out of memory. */
+/* Returns the directories of --debug-dir as NUL-terminated strings, or NULL when memory runs
+ * out. */
 static const char **dirs_of(const option_list *l, arena *a)
 {
     const char **v = arena_new(a, const char *, l->n + 1);
@@ -52,7 +55,7 @@ bool symbols_wanted(cli *c, arena *a, symbolize_opts *out, err *e)
         .demangle = mode_of(c->o.demangle),
         .force = c->o.force,
         .progress = show_progress,
-        .who = c,
+        .ctx = c,
     };
-    return dirs || err_set(e, ERR_LIMIT, "the memory budget is spent");
+    return dirs || err_memory(e);
 }

@@ -1,13 +1,14 @@
-/* The table of `kiln top`. */
+/* Prints the table of `kiln top`, also for `kiln run`. */
 #include "cli/top_out.h"
 
 #include "draw/text.h"
 #include "base/ban.h"
 
-/* Columns before the name, and the width below which only shares stand there. */
+/* Columns before the name, normally and on narrow terminals; NARROW is the width below which only
+ * shares are shown. */
 enum { LEFT = 46, LEFT_NARROW = 15, NARROW = 66 };
 
-static void put_numbers(question *q, const flat_row *r, int64_t sum, size_t width)
+static void put_numbers(query *q, const flat_row *r, int64_t sum, size_t width)
 {
     buf *b = &q->c->out;
     char flat_[HUMAN_MAX], cum[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
@@ -15,11 +16,11 @@ static void put_numbers(question *q, const flat_row *r, int64_t sum, size_t widt
     if (width < NARROW)
         buf_printf(b, "%s %s  ", p1, p3);
     else
-        buf_printf(b, "%11s %s %s %11s %s  ", question_value(q, r->flat, flat_), p1,
-                   percent_text(sum, q->v.total, p2), question_value(q, r->cum, cum), p3);
+        buf_printf(b, "%11s %s %s %11s %s  ", query_value(q, r->flat, flat_), p1,
+                   percent_text(sum, q->v.total, p2), query_value(q, r->cum, cum), p3);
 }
 
-static void put_row(question *q, const flat *f, const flat_row *r, int64_t sum, size_t width)
+static void put_row(query *q, const flat *f, const flat_row *r, int64_t sum, size_t width)
 {
     buf *b = &q->c->out;
     const frame *x = &f->frames->v.v[r->frame];
@@ -35,28 +36,28 @@ static void put_row(question *q, const flat *f, const flat_row *r, int64_t sum, 
                paint_on(q->c->term.color, PAINT_OFF));
 }
 
-void top_text(question *q, const flat *f)
+void top_text(query *q, const flat *f)
 {
     buf *b = &q->c->out;
     char shown[HUMAN_MAX], cut[HUMAN_MAX];
     int64_t sum = 0;
     for (size_t i = 0; i < f->n; i++) sum = add_saturating(sum, f->v[i].flat, NULL);
-    question_head(q, b);
+    query_header(q, b);
     if (f->n_dropped || f->n < f->n_all) {
         buf_printf(b, "%sshowing %s in %zu of %zu frames", paint_on(q->c->term.color, PAINT_DIM),
-                   question_value(q, sum, shown), f->n, f->n_all + f->n_dropped);
+                   query_value(q, sum, shown), f->n, f->n_all + f->n_dropped);
         if (f->n_dropped)
-            buf_printf(b, "; %zu below %s left out (--nodefraction)", f->n_dropped,
-                       question_value(q, f->cutoff, cut));
+            buf_printf(b, "; %zu below %s omitted (--nodefraction)", f->n_dropped,
+                       query_value(q, f->cutoff, cut));
         buf_printf(b, "%s\n", paint_on(q->c->term.color, PAINT_OFF));
     }
-    if (question_width(q->c) < NARROW)
+    if (cli_width(q->c) < NARROW)
         buf_printf(b, "%5s%% %5s%%\n", "flat", "cum");
     else
         buf_printf(b, "%11s %5s%% %5s%% %11s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
     sum = 0;
     for (size_t i = 0; i < f->n; i++) {
         sum = add_saturating(sum, f->v[i].flat, NULL);
-        put_row(q, f, &f->v[i], sum, question_width(q->c));
+        put_row(q, f, &f->v[i], sum, cli_width(q->c));
     }
 }

@@ -1,6 +1,6 @@
-/* cli/top_out.h - the table of `kiln top`, for those commands that end with one. */
+/* cli/top_out.h - prints the table of `kiln top`. */
 #pragma once
-#include "cli/question.h"
+#include "cli/query.h"
 
-/* Head and rows, into q->c->out. */
-void top_text(question *q, const flat *f);
+/* Prints header and rows to q->c->out. */
+void top_text(query *q, const flat *f);

@@ -1,3 +1,6 @@
+/* The collector thread of `kiln run`: drains the rings, follows processes to their end, and
+ * delivers their profiles.  The segment may contain arbitrary bytes, so records are copied and
+ * checked before they are used. */
 #include "collect/collector.h"
 
 #include "collect/process.h"
@@ -5,6 +8,7 @@
 #include "collect/stragglers.h"
 #include "base/utf8.h"
 #include "sys/entropy.h"
+#include "base/time.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,26 +29,25 @@
 #include "base/ban.h"
 
 enum {
-    DRAIN_NS = 50 * 1000000,   /* between drains, unless a ring is half full before */
-    ALIVE_NS = 100 * 1000000,  /* between looks whether processes live */
-    STUCK_NS = 2000 * 1000000, /* a cell that its writer claimed so long ago is given up */
-    DEPARTED = 4096,
-    LAST_NS = 500 * 1000000,  /* that writers who hold others up have at the end */
-    SEATS_NS = 100 * 1000000, /* that processes have to sit down at the end */
-    ROOM_MIN =
-        40 << 20, /* free in /dev/shm, to use it; that its pages are there is made sure later */
-    NEAR = 32,    /* desks of a process that execs lie so close to each other */
+    DRAIN_NS = 50 * 1000000,   /* interval of drains, unless a ring is half full earlier */
+    ALIVE_NS = 100 * 1000000,  /* interval of checks whether processes are alive */
+    STUCK_NS = 2000 * 1000000, /* a cell that was claimed this long ago is skipped */
+    ENDED_MAX = 4096,
+    LAST_NS = 500 * 1000000,       /* wait at the end for writers that block the rings */
+    SLOTS_WAIT_NS = 100 * 1000000, /* wait at the end until processes have taken a slot */
+    SHM_FREE_MIN = 40 << 20, /* required free space in /dev/shm, whose pages are allocated later */
+    EXEC_DISTANCE = 32,      /* a process that execs finds its new slot within this distance */
     UNREADY_NS =
-        1000 * 1000000, /* a process that is not ready after this long may have been killed */
+        1000 * 1000000, /* a process that is not ready after this time may have been killed */
 };
 
-/* A process that has left, for the one that it became by an exec. */
-typedef struct departed {
+/* A process that has ended, or has become another one by exec. */
+typedef struct ended_process {
     uint32_t pid;
     uint64_t cpu;
-} departed;
+} ended_process;
 
-#define APART_NS (60 * UINT64_C(1000000000))
+#define NAMESPACE_IDLE_NS (60 * NS_PER_S)
 
 typedef struct stuck {
     uint64_t head, since;
@@ -52,30 +55,30 @@ typedef struct stuck {
 
 struct collector {
     collector_opts o;
-    agent_config config; /* when the caller has none */
+    agent_config config; /* used if the caller has none */
     char exclude[256];
     segment segment;
-    int fd; /* of a memfd; -1: the file at `path` */
+    int fd; /* descriptor of a memfd; -1: the segment is the file at `path` */
     char path[128];
-    char dir[64]; /* of `path`, made for it; "": none */
+    char dir[64]; /* directory created for `path`; "": none */
     bool is_file;
-    process *at[SEGMENT_DESKS];
+    process *at[SEGMENT_PROC_SLOTS];
     process_world world;
     collected sums;
-    rounds *rounds;  /* NULL: no wall clock */
-    raw_sample *raw; /* a copy of the cell that is being taken */
+    rounds *rounds;  /* NULL: no wall-clock samples */
+    raw_sample *raw; /* copy of the current cell */
     stuck stuck[SEGMENT_RINGS];
-    uint64_t unready
-        [SEGMENT_DESKS]; /* when a desk was first seen to be taken and not ready; 0: it is not */
-    uint32_t arrivals;   /* of the segment's head, when all desks were last looked at */
-    departed departed[DEPARTED];
+    /* when a slot was first seen as taken and not ready; 0: it is free or ready */
+    uint64_t unready[SEGMENT_PROC_SLOTS];
+    uint32_t arrivals; /* value in the segment's header when all slots were last checked */
+    ended_process ended[ENDED_MAX];
     uint64_t alive_at;
-    arena mem; /* sentences */
+    arena mem; /* messages */
     pthread_t thread;
     bool started, handed_over;
-    _Atomic uint64_t last_sample; /* CLOCK_MONOTONIC */
+    _Atomic uint64_t last_sample; /* time of the last sample, CLOCK_MONOTONIC */
     task_status own_status;
-    bool filtered; /* a program has filtered its system calls */
+    bool filtered; /* a program has installed a seccomp filter */
     _Atomic bool stop;
     _Atomic uint32_t alive;
 };
@@ -87,12 +90,13 @@ static uint64_t clock_ns(clockid_t c)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- the segment ---- */
+/* ---- segment ---- */
 
 #define SHARED "/dev/shm/"
 #define SHARED_NAME "kiln-run."
 
-/* Its maker, or a fork of it that follows daemons, holds a lock on it. */
+/* Returns whether a segment is in use: the process that created it, or its fork that follows
+ * daemons, holds a lock on it. */
 static bool is_in_use(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -102,7 +106,7 @@ static bool is_in_use(int dir, const char *name)
     return locked;
 }
 
-/* What is left of a directory of root's. */
+/* Removes a directory that an earlier run as root has left behind. */
 static void remove_stale_dir(int at, const char *name)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -116,7 +120,7 @@ static void remove_stale_dir(int at, const char *name)
     (void)unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* A kiln that was killed left its file behind. */
+/* Removes files that a killed kiln has left behind. */
 static void remove_stale(void)
 {
     DIR *d = opendir(SHARED);
@@ -133,8 +137,9 @@ static void remove_stale(void)
     if (d) closedir(d);
 }
 
-/* A program that root starts may become another user, who must be able to open the file; nobody else may find it.  So it has a name
- * that cannot be guessed, in a directory that cannot be listed. */
+/* Creates a file for a program that root starts.  The program may change its user, who must be able
+ * to open the file.  Other users must not find it, so it has a random name in a directory that
+ * cannot be listed. */
 static int open_for_all(collector *c)
 {
     snprintf(c->dir, sizeof c->dir, SHARED SHARED_NAME "%d.XXXXXX", getpid());
@@ -154,14 +159,15 @@ static int open_for_user(collector *c)
     return mkostemp(c->path, O_CLOEXEC);
 }
 
-/* Memory, not a file on a disk: a full disk would kill the program at its next sample.  In /dev/shm, with its pages taken
- * beforehand, where there is room: a name that outlives this process and that another user can open, because a program
- * that root starts may become somebody else. */
+/* Opens memory for the segment, not a file on a disk: with a full disk, the next sample would kill
+ * the program.  Uses /dev/shm, with pages allocated in advance, if it has space; otherwise a
+ * memfd.  A file in /dev/shm has a name that outlives this process and that another user can
+ * open. */
 static int open_shared(collector *c)
 {
     struct statvfs v;
     remove_stale();
-    if (statvfs(SHARED, &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize < ROOM_MIN) return -1;
+    if (statvfs(SHARED, &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize < SHM_FREE_MIN) return -1;
     int fd = geteuid() == 0 ? open_for_all(c) : open_for_user(c);
     c->is_file = fd >= 0;
     if (fd >= 0) (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
@@ -177,7 +183,7 @@ static int open_memory(collector *c)
     return fd;
 }
 
-/* Of a thread.  false: it is gone. */
+/* Reads the status of a thread.  Returns false when it has ended. */
 static bool status_of(uint32_t pid, uint32_t tid, task_status *out)
 {
     char path[64], text[4096];
@@ -195,12 +201,12 @@ static bool is_filtered(const collector *c, uint32_t pid, uint32_t tid)
     return tid && status_of(pid, tid, &now) && task_status_filtered(&now, &c->own_status);
 }
 
-/* A filter that the program installed by an instruction of its own, which the probe could not see; of its first thread, and of
- * those that are sampled. */
-static void look_for_filters(collector *c, process *p)
+/* Finds a filter that the program installed with a direct system call, which the probe cannot
+ * notice.  Checks the first thread and the sampled threads. */
+static void check_seccomp(collector *c, process *p)
 {
-    handler_counts *k = &segment_desk(&c->segment, p->desk)->counts;
-    if (p->left || p->apart || atomic_load(&k->filtered)) return;
+    handler_counts *k = &segment_proc_slot(&c->segment, p->proc_slot)->counts;
+    if (p->left || p->other_namespace || atomic_load(&k->filtered)) return;
     bool found = is_filtered(c, p->pid, p->pid);
     for (size_t i = 0; !found && i < p->threads.n; i++) {
         process_thread *t = &p->threads.v[i];
@@ -212,7 +218,7 @@ static void look_for_filters(collector *c, process *p)
     c->filtered = true;
 }
 
-static uint64_t own_numbers(void)
+static uint64_t own_pid_namespace(void)
 {
     struct stat st;
     return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
@@ -232,38 +238,40 @@ static bool make_segment(collector *c, err *e)
     snprintf(h.filters, sizeof h.filters, "%" PRIu64 " %" PRIu64, c->own_status.seccomp,
              c->own_status.filters);
     c->fd = open_memory(c);
-    if (c->fd < 0) return err_sys(e, errno, "no memory to share with the program");
+    if (c->fd < 0) return err_sys(e, errno, "not enough memory to share with the program");
     if (!segment_create(&c->segment, c->fd, &h, e)) return false;
     if (!c->is_file) return true;
     int why = posix_fallocate(c->fd, 0, (off_t)c->segment.bytes);
-    return !why || err_sys(e, why, "no room in /dev/shm for the memory shared with the program");
+    return !why ||
+           err_sys(e, why, "not enough space in /dev/shm for the memory shared with the program");
 }
 
 /* ---- processes ---- */
 
-static void keep_said(collector *c, const desk *d)
+static void keep_messages(collector *c, const proc_slot *d)
 {
     collected *s = &c->sums;
-    for (size_t i = 0; i < DESK_SENTENCES && s->n_said < ARRAY_LEN(s->said); i++) {
-        char text[DESK_SENTENCE];
+    for (size_t i = 0; i < PROC_SLOT_MESSAGES && s->n_messages < ARRAY_LEN(s->messages); i++) {
+        char text[PROC_SLOT_MESSAGE_BYTES];
         bool known = false;
-        if (!atomic_load(&d->is_said[i])) continue;
-        memcpy(text, d->said[i], sizeof text);
+        if (!atomic_load(&d->message_ready[i])) continue;
+        memcpy(text, d->messages[i], sizeof text);
         text[sizeof text - 1] = '\0';
         text[utf8_valid(text, strlen(text))] = '\0';
         if (!text[0]) continue;
-        for (size_t k = 0; k < s->n_said; k++) known = known || !strcmp(s->said[k], text);
+        for (size_t k = 0; k < s->n_messages; k++) known = known || !strcmp(s->messages[k], text);
         char *copy = known ? NULL : arena_alloc(&c->mem, sizeof text);
-        if (copy) s->said[s->n_said++] = memcpy(copy, text, sizeof text);
+        if (copy) s->messages[s->n_messages++] = memcpy(copy, text, sizeof text);
     }
 }
 
-/* CPU time of a process at its last farewell: an exec keeps its number and its clock. */
+/* Returns the CPU time of a process at its last exit notice, because an exec keeps the process id
+ * and the clock. */
 static uint64_t cpu_before(const collector *c, const process *p)
 {
-    const departed *d = &c->departed[p->pid % DEPARTED];
+    const ended_process *d = &c->ended[p->pid % ENDED_MAX];
     uint64_t most = d->pid == p->pid && d->cpu <= p->cpu_begin ? d->cpu : 0;
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++) {
         const process *q = c->at[i];
         uint64_t cpu = q && q != p && q->pid == p->pid ? atomic_load(&q->d->cpu_end) : 0;
         if (cpu > most && cpu <= p->cpu_begin) most = cpu;
@@ -273,45 +281,46 @@ static uint64_t cpu_before(const collector *c, const process *p)
 
 static process *process_at(collector *c, uint32_t at);
 
-/* What this process was before an exec, if nobody has met that yet. */
-static void meet_former(collector *c, const process *p)
+/* Opens the process that this one was before its exec, if it is not known yet. */
+static void open_former(collector *c, const process *p)
 {
-    for (uint32_t k = 0; k < NEAR; k++) {
-        uint32_t i = (p->pid + k) % SEGMENT_DESKS;
-        if (!c->at[i] && desk_pid(atomic_load(&segment_desk(&c->segment, i)->word)) == p->pid)
+    for (uint32_t k = 0; k < EXEC_DISTANCE; k++) {
+        uint32_t i = (p->pid + k) % SEGMENT_PROC_SLOTS;
+        if (!c->at[i] &&
+            proc_slot_pid(atomic_load(&segment_proc_slot(&c->segment, i)->word)) == p->pid)
             (void)process_at(c, i);
     }
 }
 
-static process *meet(collector *c, uint32_t at, uint64_t word)
+static process *open_at(collector *c, uint32_t at, uint64_t word)
 {
-    const desk *d = segment_desk(&c->segment, at);
+    const proc_slot *d = segment_proc_slot(&c->segment, at);
     process *p = process_open(&c->world, d, at, word);
     if (!p) return NULL;
     c->at[at] = p;
     c->sums.processes++;
     if (!p->forked) {
-        meet_former(c, p);
+        open_former(c, p);
         c->sums.startup += p->cpu_begin - cpu_before(c, p);
     }
     return p;
 }
 
-/* The process of a desk; NULL: nobody is there, or it is not ready. */
+/* Returns the process of a slot; NULL when there is none or the slot is not ready. */
 static process *process_at(collector *c, uint32_t at)
 {
-    const desk *d = segment_desk(&c->segment, at);
+    const proc_slot *d = segment_proc_slot(&c->segment, at);
     uint64_t word = atomic_load(&d->word);
-    if (desk_state_of(word) == DESK_FREE) return NULL;
+    if (proc_slot_state_of(word) == PROC_SLOT_FREE) return NULL;
     if (c->at[at]) return c->at[at];
-    return atomic_load(&d->ready) == desk_generation(word) ? meet(c, at, word) : NULL;
+    return atomic_load(&d->ready) == proc_slot_generation(word) ? open_at(c, at, word) : NULL;
 }
 
-/* What its desk has counted. */
-static void add_counts(collector *c, const desk *d)
+/* Adds the counters of the process slot to the sums. */
+static void add_counts(collector *c, const proc_slot *d)
 {
     collected *s = &c->sums;
-    keep_said(c, d);
+    keep_messages(c, d);
     *(atomic_load(&d->events) ? &s->perf : &s->timer) = true;
     s->unsampled += atomic_load(&d->unsampled);
     s->n_unsampled += atomic_load(&d->n_unsampled);
@@ -321,27 +330,28 @@ static void add_counts(collector *c, const desk *d)
     s->heap_live_lost += atomic_load(&d->heap_live_lost);
     s->heap_lost += atomic_load(&d->heap_lost);
     s->capture.threads_lost += atomic_load(&d->threads_lost);
-    s->capture.strangers += atomic_load(&d->counts.strangers);
+    s->capture.strangers += atomic_load(&d->counts.foreign_signals);
     s->capture.ring_full += atomic_load(&d->counts.ring_full);
 }
 
-static void bury(collector *c, process *p)
+static void close_at(collector *c, process *p)
 {
-    const desk *d = segment_desk(&c->segment, p->desk);
+    const proc_slot *d = segment_proc_slot(&c->segment, p->proc_slot);
     add_counts(c, d);
     c->sums.killed += !atomic_load(&d->cpu_end);
-    c->departed[p->pid % DEPARTED] = (departed){p->pid, atomic_load(&d->cpu_end)};
+    c->ended[p->pid % ENDED_MAX] = (ended_process){p->pid, atomic_load(&d->cpu_end)};
     process_flush(&c->world, p, true);
-    c->o.process(c->o.who, p->pid, atomic_load(&d->cpu_end) != 0);
-    c->at[p->desk] = NULL;
+    c->o.process(c->o.ctx, p->pid, atomic_load(&d->cpu_end) != 0);
+    c->at[p->proc_slot] = NULL;
     if (c->rounds) rounds_forget(c->rounds, p);
-    desk_free(&c->segment, p->desk);
+    proc_slot_free(&c->segment, p->proc_slot);
     process_close(p);
 }
 
 enum { STAT_THREADS = 20 - 3 }; /* fields between the state and num_threads */
 
-/* The first thread of a process may end before the others: a zombie with threads lives. */
+/* Returns whether a process is alive.  Its first thread may end before the others, so a zombie with
+ * threads is alive. */
 static bool is_alive(uint32_t pid)
 {
     char path[32], text[512];
@@ -359,12 +369,13 @@ static bool is_alive(uint32_t pid)
     return at && strtol(at, NULL, 10) > 1;
 }
 
-/* A desk of the same process, not by a fork and with a higher start: it has exec'd. */
+/* Returns whether the process has exec'd: another slot of the same process has a later start and
+ * was not forked. */
 static bool has_exec(const collector *c, const process *p)
 {
-    for (uint32_t k = 0; k < NEAR; k++) {
-        const process *q = c->at[(p->pid + k) % SEGMENT_DESKS];
-        if (q && q != p && q->pid == p->pid && q->numbers == p->numbers && !q->forked &&
+    for (uint32_t k = 0; k < EXEC_DISTANCE; k++) {
+        const process *q = c->at[(p->pid + k) % SEGMENT_PROC_SLOTS];
+        if (q && q != p && q->pid == p->pid && q->pid_namespace == p->pid_namespace && !q->forked &&
             q->cpu_begin >= p->cpu_begin && q->start >= p->start)
             return true;
     }
@@ -373,7 +384,7 @@ static bool has_exec(const collector *c, const process *p)
 
 /* ---- draining ---- */
 
-/* Any byte may be there. */
+/* Normalizes a bool from shared memory, whose byte may have any value. */
 static void make_bool(bool *b)
 {
     uint8_t byte;
@@ -381,33 +392,34 @@ static void make_bool(bool *b)
     *b = byte != 0;
 }
 
-/* Its writer may change the cell while we read it: lengths hold only for a copy.  false: nonsense. */
+/* Copies and checks the cell, which its writer may still change.  Returns false if it is
+ * invalid. */
 static bool copy_cell(collector *c, const ring_cell *cell)
 {
     const raw_sample *raw = (const raw_sample *)(const void *)cell->bytes;
     memcpy(c->raw, raw, sizeof *raw);
-    if (c->raw->n > c->o.max_frames || c->raw->desk >= SEGMENT_DESKS) return false;
+    if (c->raw->n > c->o.max_frames || c->raw->proc_slot >= SEGMENT_PROC_SLOTS) return false;
     memcpy(c->raw->pcs, raw->pcs, c->raw->n * sizeof *raw->pcs);
     make_bool(&c->raw->in_context);
     if (c->raw->kind == RAW_SAMPLE) make_bool(&c->raw->span.has_ids);
     return true;
 }
 
-/* One lap: a process that writes without end holds nobody up. */
+/* Drains at most one lap, so that a process that writes constantly does not block the others. */
 static void drain_ring(collector *c, uint32_t i)
 {
     ring r = segment_ring(&c->segment, i);
     ring_cell *cell;
     for (uint32_t n = 0; n < RING_CELLS && (cell = ring_peek(&r)); n++, ring_release(&r, cell)) {
-        process *p = copy_cell(c, cell) ? process_at(c, c->raw->desk) : NULL;
+        process *p = copy_cell(c, cell) ? process_at(c, c->raw->proc_slot) : NULL;
         bool ok = p && atomic_load(&cell->writer) == p->pid && process_take(&c->world, p, c->raw);
         c->sums.rejected += !ok;
         atomic_store_explicit(&c->last_sample, c->world.now, memory_order_relaxed);
     }
 }
 
-/* A process that was killed, or stopped, between claim and commit. */
-static void pass_over(collector *c, uint32_t i)
+/* Skips the cell of a process that was killed or stopped between claim and commit. */
+static void skip_stuck(collector *c, uint32_t i)
 {
     ring r = segment_ring(&c->segment, i);
     stuck *s = &c->stuck[i];
@@ -429,103 +441,105 @@ static void drain(collector *c)
     c->world.now = clock_ns(CLOCK_MONOTONIC);
     for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
         drain_ring(c, i);
-        pass_over(c, i);
+        skip_stuck(c, i);
     }
 }
 
-/* The desk of a process that was killed before it was ready. */
+/* Frees the slot of a process that was killed before it was ready. */
 static void reclaim(collector *c, uint32_t i)
 {
-    const desk *d = segment_desk(&c->segment, i);
+    const proc_slot *d = segment_proc_slot(&c->segment, i);
     uint64_t word = atomic_load(&d->word);
-    bool unready =
-        desk_state_of(word) != DESK_FREE && atomic_load(&d->ready) != desk_generation(word);
+    bool unready = proc_slot_state_of(word) != PROC_SLOT_FREE &&
+                   atomic_load(&d->ready) != proc_slot_generation(word);
     uint64_t *since = &c->unready[i];
     if (!unready || !*since) {
         *since = unready ? c->world.now : 0;
-    } else if (c->world.now - *since > UNREADY_NS && !is_alive(desk_pid(word))) {
+    } else if (c->world.now - *since > UNREADY_NS && !is_alive(proc_slot_pid(word))) {
         *since = 0;
-        desk_free(&c->segment, i);
+        proc_slot_free(&c->segment, i);
     }
 }
 
-/* A writer that was preempted between claim and commit stands before the samples of others. */
-static bool is_held_up(const collector *c, uint32_t at)
+/* Returns whether a writer preempted between claim and commit blocks the samples of others. */
+static bool is_blocked(const collector *c, uint32_t at)
 {
     ring r = segment_ring(&c->segment, at % SEGMENT_RINGS);
     uint32_t writer;
     return ring_pending(&r, &writer) != NULL;
 }
 
-/* Of a process without a number in our /proc only its farewell tells. */
+/* Returns whether the process has ended.  For a process without an id in kiln's /proc, only the
+ * exit notice shows this. */
 static bool is_gone(const collector *c, const process *p)
 {
     if (has_exec(c, p)) return true;
     return p->proc ? !is_alive(p->proc) : p->left;
 }
 
-/* Somebody to wait for: such a process counts only while its samples come. */
-static bool is_awaited(const collector *c, const process *p)
+/* Returns whether to wait for the process.  One of another pid namespace counts only while its
+ * samples arrive. */
+static bool is_expected(const collector *c, const process *p)
 {
-    return p->proc || c->world.now - p->sampled_at < APART_NS;
+    return p->proc || c->world.now - p->sampled_at < NAMESPACE_IDLE_NS;
 }
 
-/* Who is gone goes after its last samples were drained: first it is seen, then drained, then buried.  false: samples of
- * somebody who is gone may still come; with `force` that one is buried nevertheless. */
+/* Closes processes that have ended, after their last samples: marks, drains, then closes.  Returns
+ * false when samples of an ended process may still arrive; `force` closes it nevertheless. */
 static bool follow(collector *c, bool force)
 {
-    bool gone[SEGMENT_DESKS] = {0}, all = true;
+    bool gone[SEGMENT_PROC_SLOTS] = {0}, all = true;
     uint32_t alive = 0;
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++) {
         process *p = process_at(c, i);
         if (!p) reclaim(c, i);
         if (!p) continue;
-        p->left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
+        p->left = proc_slot_state_of(atomic_load(&p->d->word)) == PROC_SLOT_LEFT;
         gone[i] = is_gone(c, p);
-        alive += !gone[i] && is_awaited(c, p);
-        if (!gone[i]) look_for_filters(c, p);
+        alive += !gone[i] && is_expected(c, p);
+        if (!gone[i]) check_seccomp(c, p);
     }
     atomic_store(&c->alive, alive);
     drain(c);
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++) {
         process *p = c->at[i];
-        bool early = p && gone[i] && !force && is_held_up(c, i);
+        bool early = p && gone[i] && !force && is_blocked(c, i);
         all = all && !early;
         if (p && gone[i] && !early)
-            bury(c, p);
+            close_at(c, p);
         else if (p && c->o.flush_ns && c->world.now - p->flushed_at >= c->o.flush_ns)
             process_flush(&c->world, p, false);
     }
     return all;
 }
 
-static void sleep_a_while(collector *c, uint32_t wake, uint64_t until)
+static void sleep_briefly(collector *c, uint32_t wake, uint64_t until)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC), ns = until > now ? until - now : 0;
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     syscall(SYS_futex, &c->segment.head->wake, FUTEX_WAIT, wake, &t, NULL, 0);
 }
 
-/* Processes that have not been sampled yet. */
-static void meet_all(collector *c)
+/* Opens processes that have no sample yet. */
+static void open_new(collector *c)
 {
     uint32_t arrivals = atomic_load(&c->segment.head->arrivals);
     if (arrivals == c->arrivals) return;
     c->arrivals = arrivals;
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) (void)process_at(c, i);
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++) (void)process_at(c, i);
 }
 
-static void *run(void *who)
+static void *run(void *ctx)
 {
-    collector *c = who;
+    collector *c = ctx;
     prctl(PR_SET_NAME, "kiln-collect");
     uint64_t next = clock_ns(CLOCK_MONOTONIC);
     while (!atomic_load(&c->stop)) {
         uint32_t wake = atomic_load(&c->segment.head->wake);
         drain(c);
         if (c->rounds) {
-            meet_all(c);
-            rounds_take(c->rounds, &c->world, c->at, SEGMENT_DESKS);
+            open_new(c);
+            rounds_take(c->rounds, &c->world, c->at, SEGMENT_PROC_SLOTS);
         }
         if (c->world.now >= c->alive_at + ALIVE_NS) {
             c->alive_at = c->world.now;
@@ -533,19 +547,19 @@ static void *run(void *who)
         }
         next = clock_ns(CLOCK_MONOTONIC) + DRAIN_NS;
         if (c->rounds && rounds_due(c->rounds) < next) next = rounds_due(c->rounds);
-        if (!atomic_load(&c->stop)) sleep_a_while(c, wake, next);
+        if (!atomic_load(&c->stop)) sleep_briefly(c, wake, next);
     }
     c->sums.own_cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 collector *collector_open(const collector_opts *o, err *e)
 {
     collector *c = calloc(1, sizeof *c);
     if (!c) {
-        err_set(e, ERR_LIMIT, "out of memory");
+        err_memory(e);
         return NULL;
     }
     c->o = *o;
@@ -553,9 +567,9 @@ collector *collector_open(const collector_opts *o, err *e)
     if (o->exclude) snprintf(c->exclude, sizeof c->exclude, "%s", o->exclude);
     c->o.exclude = c->exclude[0] ? c->exclude : NULL;
     if (!c->o.config) c->o.config = &c->config;
-    c->world = (process_world){.o = &c->o, .sums = &c->sums, .numbers = own_numbers()};
+    c->world = (process_world){.o = &c->o, .sums = &c->sums, .pid_namespace = own_pid_namespace()};
     c->raw = malloc(raw_bytes(o->max_frames));
-    if (!c->raw) (void)err_set(e, ERR_LIMIT, "out of memory");
+    if (!c->raw) (void)err_memory(e);
     c->world.now = clock_ns(CLOCK_MONOTONIC);
     atomic_store(&c->last_sample, c->world.now);
     bool ok = c->raw && resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);
@@ -579,7 +593,7 @@ bool collector_start(collector *c, err *e)
     int why = pthread_create(&c->thread, NULL, run, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     c->started = why == 0;
-    return c->started || err_sys(e, why, "the collector's thread could not be started");
+    return c->started || err_sys(e, why, "cannot start the collector thread");
 }
 
 uint32_t collector_alive(const collector *c) { return atomic_load(&c->alive); }
@@ -599,25 +613,26 @@ static void end_thread(collector *c)
     c->started = false;
 }
 
-static bool is_known(const void *who, uint32_t pid)
+static bool is_known(const void *ctx, uint32_t pid)
 {
-    const collector *c = who;
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++)
+    const collector *c = ctx;
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++)
         if (c->at[i] && c->at[i]->proc == pid) return true;
     return false;
 }
 
-/* The program has ended; a process that it forked last may not have run yet. */
+/* Waits for processes without a slot: the program has ended, but a process that it forked last may
+ * not have run yet. */
 static void wait_for_stragglers(collector *c, const struct timespec *a_moment)
 {
     char setting[sizeof c->path + 16];
     snprintf(setting, sizeof setting, SEGMENT_VARIABLE "=%s", c->path);
-    meet_all(c);
-    for (uint64_t end = c->world.now + SEATS_NS;
+    open_new(c);
+    for (uint64_t end = c->world.now + SLOTS_WAIT_NS;
          c->world.now < end && stragglers_any(setting, is_known, c);) {
         nanosleep(a_moment, NULL);
         c->world.now = clock_ns(CLOCK_MONOTONIC);
-        meet_all(c);
+        open_new(c);
     }
 }
 
@@ -635,18 +650,17 @@ uint32_t collector_pause(collector *c)
 
 static void sum_up(collector *c, collected *out)
 {
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++) {
         if (!c->at[i]) continue;
         c->sums.still++;
-        add_counts(c, segment_desk(&c->segment, i));
+        add_counts(c, segment_proc_slot(&c->segment, i));
         process_flush(&c->world, c->at[i], true);
-        c->o.process(c->o.who, c->at[i]->pid, false);
+        c->o.process(c->o.ctx, c->at[i]->pid, false);
     }
-    c->sums.no_desk = atomic_load(&c->segment.head->no_desk);
-    if (c->filtered && c->sums.n_said < ARRAY_LEN(c->sums.said))
-        c->sums.said[c->sums.n_said++] = "a program forbids system calls (seccomp) by an "
-                                         "instruction of its own: its CPU profile ends "
-                                         "there";
+    c->sums.no_slot = atomic_load(&c->segment.head->no_slot);
+    if (c->filtered && c->sums.n_messages < ARRAY_LEN(c->sums.messages))
+        c->sums.messages[c->sums.n_messages++] = "a program has installed a seccomp filter with a "
+                                                 "direct system call: its CPU profile stops there";
     *out = c->sums;
 }
 
@@ -674,7 +688,7 @@ void collector_close(collector *c)
 {
     if (!c) return;
     end_thread(c);
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++) process_close(c->at[i]);
     rounds_close(c->rounds);
     if (c->is_file && !c->handed_over) (void)unlink(c->path);
     if (c->dir[0] && !c->handed_over) (void)rmdir(c->dir);

@@ -1,3 +1,5 @@
+/* One process of a run: turns its records into samples of a batch, accounts for its CPU time, and
+ * builds its profiles. */
 #include "collect/process.h"
 
 #include "agent/exclude.h"
@@ -16,18 +18,18 @@
 #include "base/ban.h"
 
 enum {
-    PROCESS_BYTES = 32 << 20, /* threads of a process */
+    PROCESS_BYTES = 32 << 20, /* memory for the threads of a process */
     BATCH_BYTES = 8 << 20,
     HEAP_BYTES = 64 << 20,
     FLUSH_BYTES = 256 << 20,
-    LOOK_NS = 100 * 1000000, /* between looks at /proc/PID/maps */
-    PERIOD_MAX = 1000000000, /* ns between CPU samples */
+    READ_MAPS_NS = 100 * 1000000, /* minimum time between reads of /proc/PID/maps */
+    PERIOD_MAX = 1000000000,      /* maximum ns between CPU samples */
 };
 
-/* No thread has used more CPU time, and sums of a few of these fit their type. */
+/* Limit of CPU times, so that sums of a few of them do not overflow. */
 #define CPU_MAX (UINT64_C(1) << 60)
 
-/* ---- opening ---- */
+/* ---- open ---- */
 
 static str keep(arena *a, str s)
 {
@@ -38,13 +40,13 @@ static str keep(arena *a, str s)
     return (str){p, s.n};
 }
 
-/* What the probe wrote down, of a process that was gone before anybody looked in /proc. */
+/* Reads the mappings in the process slot, for a process that ended before /proc could be read. */
 static void take_maps(process *p)
 {
     map_record m;
     str path, id;
     p->mapped = true;
-    for (uint32_t at = 0; desk_next_map(p->d, &at, &m, &path, &id);) {
+    for (uint32_t at = 0; proc_slot_next_map(p->d, &at, &m, &path, &id);) {
         image x = {
             .start = m.start, .end = m.end, .offset = m.offset, .born = p->start, .path = path};
         if (id.n <= BUILD_ID_BYTES_MAX) hex_encode((const uint8_t *)id.p, id.n, x.gnu);
@@ -52,20 +54,20 @@ static void take_maps(process *p)
     }
 }
 
-static uint32_t process_outer(uint32_t inner, uint64_t numbers);
+static uint32_t pid_outside(uint32_t inner, uint64_t pid_namespace);
 
-process *process_open(const process_world *w, const desk *d, uint32_t at, uint64_t word)
+process *process_open(const process_world *w, const proc_slot *d, uint32_t at, uint64_t word)
 {
     process *p = calloc(1, sizeof *p);
     if (!p) return NULL;
-    *p = (process){.pid = desk_pid(word),
+    *p = (process){.pid = proc_slot_pid(word),
                    .d = d,
-                   .desk = at,
-                   .generation = desk_generation(word),
+                   .proc_slot = at,
+                   .generation = proc_slot_generation(word),
                    .forked = d->parent != 0,
-                   .apart = d->numbers != w->numbers,
-                   .numbers = d->numbers,
-                   .met_at = w->now,
+                   .other_namespace = d->pid_namespace != w->pid_namespace,
+                   .pid_namespace = d->pid_namespace,
+                   .opened_at = w->now,
                    .sampled_at = w->now,
                    .start = d->time,
                    .cpu_begin = d->cpu_begin,
@@ -75,7 +77,7 @@ process *process_open(const process_world *w, const desk *d, uint32_t at, uint64
                    .mem = {.budget = PROCESS_BYTES},
                    .facts = w->facts};
     if (p->period > PERIOD_MAX) p->period = PERIOD_MAX;
-    p->proc = p->apart ? process_outer(p->pid, p->numbers) : p->pid;
+    p->proc = p->other_namespace ? pid_outside(p->pid, p->pid_namespace) : p->pid;
     p->images.pid = (int)p->proc;
     p->program = keep(&p->mem, (str){d->program, strnlen(d->program, sizeof d->program)});
     p->facts.pid = p->pid;
@@ -89,7 +91,7 @@ void process_close(process *p)
 {
     if (!p) return;
     batch_close(p->batch);
-    batch_close(p->heap_book);
+    batch_close(p->heap_stacks);
     free(p->heap_of);
     images_close(&p->images);
     published_free(&p->published);
@@ -99,7 +101,8 @@ void process_close(process *p)
 
 /* ---- /proc ---- */
 
-/* "NSpid:\t4711\t3": its numbers, from our namespace inwards. */
+/* Returns whether `inner` is the innermost id in a line "NSpid:\t4711\t3": the ids of a process,
+ * from kiln's namespace inwards. */
 static bool has_inner(str status, uint32_t inner)
 {
     static const char key[] = "\nNSpid:";
@@ -109,12 +112,12 @@ static bool has_inner(str status, uint32_t inner)
     return last && strtoul(last + 1, NULL, 10) == inner;
 }
 
-static bool is_outer(const char *name, uint32_t inner, uint64_t numbers)
+static bool is_pid_outside(const char *name, uint32_t inner, uint64_t pid_namespace)
 {
     char path[300], text[4096];
     struct stat st;
     snprintf(path, sizeof path, "/proc/%s/ns/pid", name);
-    if (stat(path, &st) != 0 || st.st_ino != numbers) return false;
+    if (stat(path, &st) != 0 || st.st_ino != pid_namespace) return false;
     snprintf(path, sizeof path, "/proc/%s/status", name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
@@ -123,51 +126,53 @@ static bool is_outer(const char *name, uint32_t inner, uint64_t numbers)
     return n > 0 && has_inner((str){text, (size_t)n}, inner);
 }
 
-/* The number in our /proc of a process that has number `inner` in another pid namespace; 0: it is not there. */
-static uint32_t process_outer(uint32_t inner, uint64_t numbers)
+/* Returns the id in kiln's /proc of a process with id `inner` in another pid namespace; 0: not
+ * found. */
+static uint32_t pid_outside(uint32_t inner, uint64_t pid_namespace)
 {
-    DIR *d = numbers ? opendir("/proc") : NULL;
+    DIR *d = pid_namespace ? opendir("/proc") : NULL;
     uint32_t found = 0;
     for (struct dirent *x; d && !found && (x = readdir(d));)
-        if (x->d_name[0] >= '1' && x->d_name[0] <= '9' && is_outer(x->d_name, inner, numbers))
+        if (x->d_name[0] >= '1' && x->d_name[0] <= '9' &&
+            is_pid_outside(x->d_name, inner, pid_namespace))
             found = (uint32_t)strtoul(x->d_name, NULL, 10);
     if (d) closedir(d);
     return found;
 }
 
-void process_look(process_world *w, process *p)
+void process_read_maps(process_world *w, process *p)
 {
-    if (!p->proc || (p->looked_at && w->now - p->looked_at < LOOK_NS)) return;
+    if (!p->proc || (p->maps_read_at && w->now - p->maps_read_at < READ_MAPS_NS)) return;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-    p->looked_at = w->now;
-    p->looked = images_refresh(&p->images, p->looked ? now : p->start, NULL) || p->looked;
-    if (p->looked && p->images.published && !p->published.has)
+    p->maps_read_at = w->now;
+    p->maps_read = images_refresh(&p->images, p->maps_read ? now : p->start, NULL) || p->maps_read;
+    if (p->maps_read && p->images.published && !p->published.has)
         published_read(&p->published, p->proc, p->images.published);
 }
 
 void process_follow(process_world *w, process *p, bool urgent)
 {
-    if (!p->looked) return;
+    if (!p->maps_read) return;
     if (p->published.has) {
-        if (!urgent && w->now - p->followed_at < LOOK_NS) return;
+        if (!urgent && w->now - p->followed_at < READ_MAPS_NS) return;
         p->followed_at = w->now;
         return published_refresh(&p->published, p->proc);
     }
     bool first = urgent && !p->spans;
     p->spans |= urgent;
-    uint64_t pause = LOOK_NS + (p->looked_at - p->met_at);
-    if (!first && w->now - p->looked_at < pause) return;
-    p->looked_at = 0;
-    process_look(w, p);
+    uint64_t pause = READ_MAPS_NS + (p->maps_read_at - p->opened_at);
+    if (!first && w->now - p->maps_read_at < pause) return;
+    p->maps_read_at = 0;
+    process_read_maps(w, p);
 }
 
 static void describe(process *p, process_thread *t)
 {
     char path[64], text[1024];
     task_stat s;
-    if (p->apart) return;
+    if (p->other_namespace) return;
     snprintf(path, sizeof path, "/proc/%u/task", p->pid);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0) return;
@@ -182,7 +187,7 @@ static void describe(process *p, process_thread *t)
 
 /* ---- threads ---- */
 
-/* The place of one that ended, so that a process of many short threads does not grow. */
+/* Reuses the entry of an ended thread, so that a process with many short threads does not grow. */
 static process_thread *new_thread(process *p)
 {
     for (size_t i = 0; p->n_ended && i < p->threads.n; i++)
@@ -193,7 +198,8 @@ static process_thread *new_thread(process *p)
 static process_thread *find_thread(process *p, uint32_t tid)
 {
     for (size_t i = 0, n = p->threads.n; i < n; i++) {
-        size_t at = (p->hint + i) % n; /* rounds ask in the order in which threads were added */
+        /* rounds look up threads in the order in which they were added */
+        size_t at = (p->hint + i) % n;
         if (p->threads.v[at].about.tid != tid) continue;
         p->hint = at + 1;
         return &p->threads.v[at];
@@ -206,9 +212,9 @@ process_thread *process_thread_of(process *p, uint32_t tid)
     process_thread *t = find_thread(p, tid);
     if (t) return t;
     if (!(t = new_thread(p))) return NULL;
-    wall_rest *rest = t->rest; /* of one that ended: its memory */
+    wall_history *rest = t->rest; /* history of an ended thread, whose memory is reused */
     *t = (process_thread){.about = {.tid = tid, .index = ++p->next_index}, .rest = rest};
-    if (rest) *rest = (wall_rest){.raw = rest->raw};
+    if (rest) *rest = (wall_history){.raw = rest->raw};
     if (tid == p->pid) t->begin = p->thread_begin;
     str base = p->program;
     const char *slash = base.n ? memrchr(base.p, '/', base.n) : NULL;
@@ -232,23 +238,11 @@ batch *process_batch(process *p)
     return p->batch;
 }
 
-bool process_put_context(const raw_sample *raw, batch *b, agent_sample *out)
-{
-    agent_link l;
-    if (!raw->in_context) return true;
-    if (raw->span.has_ids) {
-        memcpy(l.trace_id, raw->span.trace_id, sizeof l.trace_id);
-        memcpy(l.span_id, raw->span.span_id, sizeof l.span_id);
-        if (!batch_link(b, &l, &out->link)) return false;
-    }
-    if (raw->span.n_attrs > sizeof raw->span.attrs) return true;
-    return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
-}
-
-/* The first sample of a thread stands for all of its time so far, later ones for periods. */
+/* The first sample of a thread represents all of its CPU time so far, later ones represent
+ * periods. */
 static uint64_t value_of(const process *p, const process_thread *t, const raw_sample *raw)
 {
-    if (raw->cpu > t->begin && !t->told) return raw->cpu - t->begin;
+    if (raw->cpu > t->begin && !t->accounted) return raw->cpu - t->begin;
     uint32_t weight = raw->weight ? raw->weight : 1;
     return weight * p->period;
 }
@@ -262,19 +256,20 @@ static bool put_sample(process_world *w, process *p, process_thread *t, const ra
     agent_sample out = {
         .time = raw->time, .value = (int64_t)value, .kind = SAMPLE_CPU, .state = 'R'};
     if (!b || !batch_stack(b, raw->pcs, raw->n, raw->end, true, &out.stack) ||
-        !batch_thread(b, &t->about, &out.thread) || !process_put_context(raw, b, &out))
+        !batch_thread(b, &t->about, &out.thread) || !batch_context(raw, b, &out))
         return false;
     agent_sample *added = vec_push(&b->mem, &b->samples);
     if (!added) return false;
     *added = out;
     t->last = b->samples.n;
-    t->told += value;
+    t->accounted += value;
     rounds_settle(w, p, t, &out);
     w->sums->sampled += value;
     return true;
 }
 
-/* Ids alone need no names; the context is there all the same, and has the resource. */
+/* Returns whether the process context has to be read.  Ids need no attribute names, but the process
+ * context also has the resource. */
 static bool needs_context(const process *p, const raw_sample *raw)
 {
     size_t n = raw->span.n_attrs <= sizeof raw->span.attrs ? raw->span.n_attrs : 0;
@@ -282,13 +277,13 @@ static bool needs_context(const process *p, const raw_sample *raw)
            (!p->published.has || !published_names(&p->published, raw->span.attrs, n));
 }
 
-static void look_if_unknown(process_world *w, process *p, const raw_sample *raw)
+static void read_maps_if_unknown(process_world *w, process *p, const raw_sample *raw)
 {
-    if (!p->looked) process_look(w, p);
-    if (!p->looked && !p->mapped) take_maps(p);
+    if (!p->maps_read) process_read_maps(w, p);
+    if (!p->maps_read && !p->mapped) take_maps(p);
     process_follow(w, p, needs_context(p, raw));
     for (size_t i = 0; i < raw->n; i++)
-        if (!images_find(&p->images, raw->pcs[i], 0)) return process_look(w, p);
+        if (!images_find(&p->images, raw->pcs[i], 0)) return process_read_maps(w, p);
 }
 
 static bool take_sample(process_world *w, process *p, const raw_sample *raw)
@@ -299,7 +294,7 @@ static bool take_sample(process_world *w, process *p, const raw_sample *raw)
     t->fresh = true;
     t->about.pthread = raw->pthread;
     if (name_excluded(t->about.name, w->o->exclude)) return true;
-    look_if_unknown(w, p, raw);
+    read_maps_if_unknown(w, p, raw);
     n->guessed += raw->guesses;
     n->truncated += raw->end == UNWIND_CAPPED;
     n->broken += raw->end > UNWIND_CAPPED;
@@ -311,8 +306,8 @@ static bool take_sample(process_world *w, process *p, const raw_sample *raw)
     return true;
 }
 
-/* Time behind its last sample, less than a period, is counted to that sample's stack: where it was is the best guess of
- * where it went on. */
+/* Adds the CPU time after a thread's last sample, which is less than a period, to that sample,
+ * because its stack is the best estimate. */
 static void take_end(process_world *w, process *p, const raw_sample *raw)
 {
     process_thread *t = find_thread(p, raw->tid);
@@ -321,10 +316,10 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
     memcpy(name, raw->name, sizeof raw->name);
     if (name[0]) task_name_clean(str_of(name), t->about.name);
     uint64_t used = raw->cpu > t->begin ? raw->cpu - t->begin : 0;
-    if (used > t->told && t->last) {
-        uint64_t rest = used - t->told;
+    if (used > t->accounted && t->last) {
+        uint64_t rest = used - t->accounted;
         p->batch->samples.v[t->last - 1].value += (int64_t)rest;
-        t->told = used;
+        t->accounted = used;
         t->ahead += rest;
         w->sums->sampled += rest;
         w->sums->remainder += rest;
@@ -333,10 +328,10 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
         if (p->batch->threads.v[i].index == t->about.index)
             memcpy(p->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
     if (t->last) rounds_settle(w, p, t, &p->batch->samples.v[t->last - 1]);
-    if (raw->kind == RAW_END) process_thread_end(p, t);
+    if (raw->kind == RAW_THREAD_END) process_thread_end(p, t);
 }
 
-/* ---- the heap ---- */
+/* ---- heap ---- */
 
 static heap_total *heap_at(process *p, uint32_t stack)
 {
@@ -349,7 +344,7 @@ static heap_total *heap_at(process *p, uint32_t stack)
         p->n_heap_of = n;
     }
     if (!p->heap_of[stack]) {
-        heap_total *h = vec_push(&p->heap_book->mem, &p->heap);
+        heap_total *h = vec_push(&p->heap_stacks->mem, &p->heap);
         if (!h) return NULL;
         *h = (heap_total){.stack = stack};
         p->heap_of[stack] = (uint32_t)p->heap.n;
@@ -360,10 +355,10 @@ static heap_total *heap_at(process *p, uint32_t stack)
 static bool take_heap(process_world *w, process *p, const raw_sample *raw)
 {
     uint32_t stack;
-    if (!p->heap_book) p->heap_book = batch_open(HEAP_BYTES, p->pid);
-    look_if_unknown(w, p, raw);
+    if (!p->heap_stacks) p->heap_stacks = batch_open(HEAP_BYTES, p->pid);
+    read_maps_if_unknown(w, p, raw);
     heap_total *h =
-        p->heap_book && batch_stack(p->heap_book, raw->pcs, raw->n, raw->end, true, &stack)
+        p->heap_stacks && batch_stack(p->heap_stacks, raw->pcs, raw->n, raw->end, true, &stack)
             ? heap_at(p, stack)
             : NULL;
     if (!h) return false;
@@ -376,10 +371,10 @@ static bool heap_rows_of(process_world *w, process *p, arena *a, heap_rows *out)
     *out = (heap_rows){.interval = w->o->heap_bytes};
     for (size_t i = 0; i < p->heap.n; i++) {
         const heap_total *h = &p->heap.v[i];
-        const agent_stack *s = &p->heap_book->stacks.v[h->stack];
+        const agent_stack *s = &p->heap_stacks->stacks.v[h->stack];
         heap_row *r = vec_push(a, &out->v);
         if (!r) return false;
-        *r = (heap_row){.pcs = &p->heap_book->pcs.v[s->first],
+        *r = (heap_row){.pcs = &p->heap_stacks->pcs.v[s->first],
                         .n = s->n,
                         .end = s->end,
                         .alloc_objects = h->v[0],
@@ -403,14 +398,14 @@ bool process_take(process_world *w, process *p, const raw_sample *raw)
     p->sampled_at = w->now;
     switch (raw->kind) {
     case RAW_SAMPLE: return take_sample(w, p, raw);
-    case RAW_END:
-    case RAW_FAREWELL: return take_end(w, p, raw), true;
+    case RAW_THREAD_END:
+    case RAW_PROCESS_END: return take_end(w, p, raw), true;
     case RAW_HEAP: return take_heap(w, p, raw);
     default: return false;
     }
 }
 
-/* ---- handing on ---- */
+/* ---- delivery ---- */
 
 static bool make(process_world *w, process *p, const heap_rows *heap, arena *a, buf *out, err *e)
 {
@@ -433,11 +428,11 @@ static bool make(process_world *w, process *p, const heap_rows *heap, arena *a, 
                          p->published.has ? &p->published.context.resource : NULL, a,
                          &in.resource) &&
            profiles_make(&in, a, &m, e) &&
-           (!w->o->name || !m.profiles.n || w->o->name(w->o->who, &m, a, e)) &&
+           (!w->o->name || !m.profiles.n || w->o->name(w->o->ctx, &m, a, e)) &&
            (!m.profiles.n || otlp_encode(&m, &(otlp_encode_opts){0}, out, e));
 }
 
-/* Names that threads gave themselves since their first sample. */
+/* Updates names that threads have changed since their first sample. */
 static void rename_threads(process *p)
 {
     for (size_t i = 0; i < p->threads.n; i++) {
@@ -467,14 +462,14 @@ void process_flush(process_world *w, process *p, bool last)
         w->sums->capture.batch_full += p->batch->samples.n;
         buf_free(&bytes);
     } else if (bytes.n) {
-        w->o->profile(w->o->who, p->pid, &bytes);
+        w->o->profile(w->o->ctx, p->pid, &bytes);
     }
     uint64_t end = p->batch->end;
     batch_close(p->batch);
     p->batch = NULL;
     p->start = end;
     for (size_t i = 0; i < p->threads.n; i++) p->threads.v[i].last = 0;
-    if (!p->heap.n) { /* whose stacks may be as old as the program */
+    if (!p->heap.n) { /* kept for the heap, whose stacks may be as old as the program */
         images_forget(&p->images, end, true);
         p->tables_of = SIZE_MAX;
     }

@@ -1,3 +1,4 @@
+/* Reads the process context of another process, and reads it again when it has changed. */
 #include "collect/published.h"
 
 #include "sys/process.h"

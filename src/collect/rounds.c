@@ -1,3 +1,5 @@
+/* Wall-clock rounds of `kiln run`: reads the waiting threads of all processes, and adds the time of
+ * running threads to their next CPU sample. */
 #include "collect/rounds.h"
 
 #include "agent/blocked.h"
@@ -18,7 +20,7 @@ struct rounds {
     uint64_t interval, due;
     uint32_t max_frames, number;
     table_files *files;
-    void *copy; /* of a stack */
+    void *copy; /* copy of a stack */
     raw_sample *raw;
     uint32_t *tids;
 };
@@ -44,7 +46,7 @@ rounds *rounds_open(uint64_t interval, uint32_t max_frames, err *e)
     bool ok = r && (r->files = table_files_open()) && (r->copy = malloc(BLOCKED_COPY)) &&
               (r->raw = malloc(raw_bytes(max_frames))) && (r->tids = calloc(TIDS, sizeof *r->tids));
     if (!ok) {
-        err_set(e, ERR_LIMIT, "no memory for rounds of the wall clock");
+        err_set(e, ERR_MEMORY, "not enough memory for wall-clock samples");
         rounds_close(r);
         return NULL;
     }
@@ -56,17 +58,17 @@ rounds *rounds_open(uint64_t interval, uint32_t max_frames, err *e)
 
 uint64_t rounds_due(const rounds *r) { return r->due; }
 
-/* ---- a thread ---- */
+/* ---- one thread ---- */
 
 /* One round of one thread. */
-typedef struct turn {
+typedef struct round_turn {
     process_world *w;
     process *p;
     const rounds *r;
-    uint64_t time, value; /* Unix ns; ns */
-} turn;
+    uint64_t time, value; /* Unix ns of the round; ns that it represents */
+} round_turn;
 
-static bool push(const turn *k, process_thread *t, agent_sample *out)
+static bool push(const round_turn *k, process_thread *t, agent_sample *out)
 {
     batch *b = k->p->batch;
     out->kind = SAMPLE_WALL;
@@ -77,7 +79,7 @@ static bool push(const turn *k, process_thread *t, agent_sample *out)
     return added != NULL;
 }
 
-static void count(const turn *k, bool ok)
+static void count(const round_turn *k, bool ok)
 {
     if (ok)
         k->w->sums->capture.wall_samples++;
@@ -85,7 +87,7 @@ static void count(const turn *k, bool ok)
         k->w->sums->capture.batch_full++;
 }
 
-static void put_waiting(const turn *k, process_thread *t, const wall_rest *s, bool reused)
+static void put_waiting(const round_turn *k, process_thread *t, const wall_history *s, bool reused)
 {
     batch *b = process_batch(k->p);
     agent_sample out = {.time = k->time,
@@ -95,13 +97,13 @@ static void put_waiting(const turn *k, process_thread *t, const wall_rest *s, bo
                         .reused = reused};
     memcpy(out.wchan, s->wchan, sizeof out.wchan);
     bool ok = b && batch_stack(b, s->raw->pcs, s->raw->n, s->raw->end, s->taken, &out.stack) &&
-              process_put_context(s->raw, b, &out) && push(k, t, &out);
+              batch_context(s->raw, b, &out) && push(k, t, &out);
     k->w->sums->capture.wall_reused += reused;
     count(k, ok);
 }
 
-/* State and place in the kernel.  false: it has ended. */
-static bool describe(int tasks, uint32_t tid, wall_rest *s)
+/* Reads state and kernel function.  Returns false when the thread has ended. */
+static bool describe(int tasks, uint32_t tid, wall_history *s)
 {
     char text[1024];
     task_stat st;
@@ -112,7 +114,7 @@ static bool describe(int tasks, uint32_t tid, wall_rest *s)
     return st.state != 'Z' && st.state != 'X';
 }
 
-static void count_stack(const turn *k, const raw_sample *raw)
+static void count_stack(const round_turn *k, const raw_sample *raw)
 {
     capture_counts *n = &k->w->sums->capture;
     n->guessed += raw->guesses;
@@ -121,20 +123,21 @@ static void count_stack(const turn *k, const raw_sample *raw)
     n->broken += raw->end > UNWIND_CAPPED && raw->end != UNWIND_NO_REGISTER;
 }
 
-static wall_rest *rest_of(process *p, process_thread *t, uint32_t max_frames)
+static wall_history *history_of(process *p, process_thread *t, uint32_t max_frames)
 {
     if (!t->rest) t->rest = arena_zero(&p->mem, sizeof *t->rest);
     if (t->rest && !t->rest->raw) t->rest->raw = arena_zero(&p->mem, raw_bytes(max_frames));
     return t->rest && t->rest->raw ? t->rest : NULL;
 }
 
-/* false: it was running, or nothing is known of it, so the next round has to look again. */
-static bool take_thread(const turn *k, int tasks, const memory *m, uint32_t tid,
+/* Takes the sample of a thread.  Returns false when it was running or its state is not known, so
+ * the next round has to read it again. */
+static bool take_thread(const round_turn *k, int tasks, const memory *m, uint32_t tid,
                         uint64_t (*cpu_of)(int, uint32_t))
 {
     process *p = k->p;
     process_thread *t = process_thread_of(p, tid);
-    wall_rest *s = t ? rest_of(p, t, k->r->max_frames) : NULL;
+    wall_history *s = t ? history_of(p, t, k->r->max_frames) : NULL;
     if (!s) return count(k, false), false;
     t->round = k->r->number;
     if (name_excluded(t->about.name, k->w->o->exclude)) return true;
@@ -145,9 +148,9 @@ static bool take_thread(const turn *k, int tasks, const memory *m, uint32_t tid,
                             .span = p->span.kind ? &p->span : NULL,
                             .own = p->d->own,
                             .copy = k->r->copy};
-    blocked_thread who = {.tid = tid, .pointer = (uintptr_t)t->about.pthread};
+    blocked_thread waiter = {.tid = tid, .pointer = (uintptr_t)t->about.pthread};
     uint64_t cpu = 0;
-    switch (blocked_walk(&from, &who, p->tables, k->r->max_frames, k->r->raw, &cpu)) {
+    switch (blocked_walk(&from, &waiter, p->tables, k->r->max_frames, k->r->raw, &cpu)) {
     case BLOCKED_TAKEN:
         memcpy(s->raw, k->r->raw, raw_bytes(k->r->raw->n));
         s->taken = true;
@@ -170,17 +173,17 @@ static bool take_thread(const turn *k, int tasks, const memory *m, uint32_t tid,
     return false;
 }
 
-/* ---- a process ---- */
+/* ---- one process ---- */
 
 static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
 {
     return process_read(m->pid, at, out, n);
 }
 
-/* Mappings that came since the tables were made give new tables. */
+/* Builds new tables when mappings were added. */
 static bool prepare(const rounds *r, process_world *w, process *p)
 {
-    if (!p->looked) process_look(w, p);
+    if (!p->maps_read) process_read_maps(w, p);
     process_follow(w, p, false);
     p->span = p->d->span;
     if (p->tables && p->tables_of == p->images.v.n) return true;
@@ -192,26 +195,26 @@ static bool prepare(const rounds *r, process_world *w, process *p)
 
 static void rounds_settle_ended(process_world *w, process *p, process_thread *t);
 
-/* Threads that ended without a CPU sample: nobody else tells of their end. */
-static void end_missing(const turn *k)
+/* Ends missing threads that had no CPU sample, because no exit notice reports them. */
+static void end_missing(const round_turn *k)
 {
     process *p = k->p;
     for (size_t i = 0; i < p->threads.n; i++) {
         process_thread *t = &p->threads.v[i];
-        if (!t->about.tid || t->told || t->round == k->r->number) continue;
+        if (!t->about.tid || t->accounted || t->round == k->r->number) continue;
         rounds_settle_ended(k->w, p, t);
         process_thread_end(p, t);
     }
 }
 
-static void look_at_threads(const turn *k, int tasks)
+static void scan_threads(const round_turn *k, int tasks)
 {
     process *p = k->p;
     size_t n;
     bool more, single, at_rest = true;
     memory m = {.read = read_memory, .pid = (int)p->pid};
     uint64_t cpu = blocked_cpu_single(tasks, p->pid);
-    p->rest_cpu = 0;
+    p->unchanged_cpu = 0;
     if (!task_list(tasks, k->r->tids, TIDS, &n, &more)) return;
     single = n == 1 && k->r->tids[0] == p->pid;
     for (size_t i = 0; i < n; i++)
@@ -219,17 +222,17 @@ static void look_at_threads(const turn *k, int tasks)
                                single ? blocked_cpu_single : blocked_cpu_other);
     if (more) return;
     end_missing(k);
-    if (at_rest) p->rest_cpu = cpu, p->rest_round = k->r->number;
+    if (at_rest) p->unchanged_cpu = cpu, p->unchanged_round = k->r->number;
 }
 
-/* A process that used no CPU time since all of its threads were seen at rest has the same threads at the same places:
- * one call of the clock instead of a dozen reads in /proc. */
-static bool take_at_rest(const turn *k)
+/* A process that used no CPU time since all of its threads were unchanged has the same threads with
+ * the same stacks.  One read of the clock replaces a dozen reads in /proc. */
+static bool take_unchanged(const round_turn *k)
 {
     process *p = k->p;
-    bool known = p->rest_cpu && p->rest_round + 1 == k->r->number;
-    if (!known || blocked_cpu_single(-1, p->pid) != p->rest_cpu) return false;
-    p->rest_round = k->r->number;
+    bool known = p->unchanged_cpu && p->unchanged_round + 1 == k->r->number;
+    if (!known || blocked_cpu_single(-1, p->pid) != p->unchanged_cpu) return false;
+    p->unchanged_round = k->r->number;
     for (size_t i = 0; i < p->threads.n; i++) {
         process_thread *t = &p->threads.v[i];
         if (!t->about.tid || t->round + 1 != k->r->number) continue;
@@ -242,20 +245,21 @@ static bool take_at_rest(const turn *k)
 static void take_process(const rounds *r, process_world *w, process *p, uint64_t value)
 {
     char path[64];
-    turn k = {w, p, r, clock_ns(CLOCK_REALTIME), value};
+    round_turn k = {w, p, r, clock_ns(CLOCK_REALTIME), value};
     if (p->batch && batch_full(p->batch)) process_flush(w, p, false);
-    if (!prepare(r, w, p) || take_at_rest(&k)) return;
+    if (!prepare(r, w, p) || take_unchanged(&k)) return;
     snprintf(path, sizeof path, "/proc/%u/task", p->pid);
     int tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tasks < 0) return;
-    look_at_threads(&k, tasks);
+    scan_threads(&k, tasks);
     close(tasks);
 }
 
-/* Behind an exec the number is another program's. */
-static bool is_seated(const process *p)
+/* Returns whether the process still owns its slot: after an exec the process id belongs to another
+ * program. */
+static bool has_slot(const process *p)
 {
-    return desk_state_of(atomic_load(&p->d->word)) == DESK_TAKEN;
+    return proc_slot_state_of(atomic_load(&p->d->word)) == PROC_SLOT_TAKEN;
 }
 
 void rounds_take(rounds *r, process_world *w, process *const *at, size_t n)
@@ -268,32 +272,32 @@ void rounds_take(rounds *r, process_world *w, process *const *at, size_t n)
     w->sums->capture.wall_rounds++;
     w->sums->capture.wall_late += late;
     for (size_t i = 0; i < n; i++) {
-        if (!at[i] || at[i]->apart || !is_seated(at[i])) continue;
-        uint64_t value = (late + 1) * r->interval, age = now - at[i]->met_at;
+        if (!at[i] || at[i]->other_namespace || !has_slot(at[i])) continue;
+        uint64_t value = (late + 1) * r->interval, age = now - at[i]->opened_at;
         if (age < r->interval) age = r->interval;
         take_process(r, w, at[i],
                      value < age ? value
-                                 : age); /* it was not there in every round that was missed */
+                                 : age); /* the process did not exist in all of the missed rounds */
     }
 }
 
-/* ---- threads that run ---- */
+/* ---- running threads ---- */
 
 void rounds_settle(process_world *w, process *p, process_thread *t, const agent_sample *cpu)
 {
-    wall_rest *s = t->rest;
+    wall_history *s = t->rest;
     if (!s || !s->pending) return;
-    turn k = {.w = w, .p = p};
+    round_turn k = {.w = w, .p = p};
     agent_sample out = *cpu;
     out.value = (int64_t)s->pending;
     s->pending = 0;
     count(&k, push(&k, t, &out));
 }
 
-/* No CPU sample will come. */
+/* Adds the remaining wall-clock time of a thread for which no CPU sample will come. */
 static void rounds_settle_ended(process_world *w, process *p, process_thread *t)
 {
-    const wall_rest *s = t->rest;
+    const wall_history *s = t->rest;
     if (!s || !s->pending || !process_batch(p)) return;
     agent_sample none = {.time = clock_ns(CLOCK_REALTIME), .state = 'R'};
     bool known = t->last && p->batch->samples.v[t->last - 1].kind == SAMPLE_CPU;

@@ -1,3 +1,4 @@
+/* Finds processes of a run by a variable in their environment. */
 #include "collect/stragglers.h"
 
 #include <dirent.h>
@@ -10,11 +11,11 @@
 
 enum { PIECE = 16384 };
 
-/* A setting that two pieces share is found in the second: it is read from a setting's length before it. */
+/* Reads in overlapping pieces, so that a setting that crosses a boundary is found. */
 static bool has_setting(int fd, const char *setting)
 {
     char text[PIECE];
-    size_t n = strlen(setting) + 1; /* with its end */
+    size_t n = strlen(setting) + 1; /* including the terminator */
     for (off_t at = 0;;) {
         ssize_t got = pread(fd, text, sizeof text, at);
         if (got < (ssize_t)n) return false;
@@ -35,14 +36,14 @@ static bool has_environment(const char *pid, const char *setting)
     return has;
 }
 
-bool stragglers_any(const char *setting, bool (*known)(const void *who, uint32_t pid),
-                    const void *who)
+bool stragglers_any(const char *setting, bool (*known)(const void *ctx, uint32_t pid),
+                    const void *ctx)
 {
     DIR *d = opendir("/proc");
     bool any = false;
     for (struct dirent *x; d && !any && (x = readdir(d));) {
         uint32_t pid = (uint32_t)strtoul(x->d_name, NULL, 10);
-        any = pid && pid != (uint32_t)getpid() && !known(who, pid) &&
+        any = pid && pid != (uint32_t)getpid() && !known(ctx, pid) &&
               has_environment(x->d_name, setting);
     }
     if (d) closedir(d);

@@ -1,7 +1,9 @@
-/* collect/stragglers.h - processes that belong to a run and have not sat down at a desk yet: forked a moment ago, or still in the loader. */
+/* collect/stragglers.h - processes of a run that have no process slot yet: just forked, or still in
+ * the loader. */
 #pragma once
 #include "base/compiler.h"
 
-/* Is there a process whose environment has `setting` (NAME=value), and that is not known by its number?  Looks through /proc. */
-bool stragglers_any(const char *setting, bool (*known)(const void *who, uint32_t pid),
-                    const void *who);
+/* Returns whether /proc has a process that is not `known` and whose environment contains `setting`
+ * (NAME=value). */
+bool stragglers_any(const char *setting, bool (*known)(const void *ctx, uint32_t pid),
+                    const void *ctx);

@@ -1,3 +1,4 @@
+/* Maps the files of other processes and builds unwind tables from them. */
 #include "collect/tables.h"
 
 #include "sys/file.h"
@@ -41,7 +42,7 @@ static bool is_same(const table_file *t, const struct stat *st)
            t->changed.tv_sec == st->st_mtim.tv_sec && t->changed.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-/* By the process's own root: it may be another one than ours. */
+/* Opens the file through the root directory of the process, which may differ from kiln's. */
 static str file_of(table_files *f, uint32_t pid, str path)
 {
     char name[4352];
@@ -63,7 +64,7 @@ static str file_of(table_files *f, uint32_t pid, str path)
     return t->f.bytes;
 }
 
-/* The kernel gives every process the same one. */
+/* Returns the vdso of this process, because the kernel maps the same one into every process. */
 static str own_vdso(void)
 {
     const char *base = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -75,7 +76,7 @@ static str own_vdso(void)
 
 /* ---- objects ---- */
 
-/* Where the segment that holds this offset of the file would be without a bias. */
+/* Computes the bias of an image from the segment that contains its file offset. */
 static bool bias_of(const Elf64_Phdr *v, size_t n, const image *x, uint64_t *bias)
 {
     for (size_t i = 0; i < n; i++) {
@@ -120,7 +121,7 @@ unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m)
     size_t n = 0;
     if (!v) return NULL;
     for (size_t i = 0; i < m->v.n; i++) {
-        /* An object of several executable segments has several images. */
+        /* An object with several executable segments has several images. */
         if (!m->v.v[i].gone && open_object(f, pid, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n]))
             n++;
     }

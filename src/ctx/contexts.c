@@ -1,3 +1,5 @@
+/* Reads the process context and the thread contexts of another process, stopping one thread at a
+ * time. */
 #include "ctx/contexts.h"
 
 #include "sys/process.h"
@@ -9,7 +11,7 @@ static bool read_process(const memory *m, uint64_t at, void *p, size_t n)
     return process_read(m->pid, at, p, n);
 }
 
-/* ---- one thread, while it is stopped ---- */
+/* ---- one stopped thread ---- */
 
 static bool read_record(const memory *m, uint64_t at, arena *a, thread_context *t, err *e)
 {
@@ -18,17 +20,18 @@ static bool read_record(const memory *m, uint64_t at, arena *a, thread_context *
     t->address = at;
     t->state = THREAD_IDLE;
     if (!memory_read(m, at, header, sizeof header))
-        return err_set(e, ERR_MALFORMED, "its record lies in memory that cannot be read");
+        return err_set(e, ERR_MALFORMED, "its record is in memory that cannot be read");
     if (!record_header(header, &n)) return true;
     size_t size = RECORD_HEADER + (size_t)(n < RECORD_ATTRS_MAX ? n : RECORD_ATTRS_MAX);
     uint8_t *whole = arena_alloc(a, size);
-    if (!whole) return err_set(e, ERR_LIMIT, "no memory for its record");
+    if (!whole) return err_set(e, ERR_MEMORY, "not enough memory for its record");
     if (!memory_read(m, at, whole, size))
         return err_set(e, ERR_MALFORMED, "its record claims %u bytes, not all of them readable", n);
     return record_decode(whole, size, a, t, e);
 }
 
-/* The first variable that leads to a context counts; most processes have one. */
+/* Reads the context of a stopped thread from the first variable that leads to one; most processes
+ * have one variable. */
 static bool read_stopped(const memory *m, const tls_variables *vs, arena *a, thread_context *t,
                          err *e)
 {
@@ -55,7 +58,7 @@ static void fail_thread(arena *a, thread_context *t, const err *e)
     t->why = copy(a, str_of(err_text(e, text, sizeof text)));
 }
 
-/* false: it is gone. */
+/* Stops a thread and reads its context.  Returns false when the thread has ended. */
 static bool read_thread(const memory *m, const tls_variables *vs, arena *a, thread_context *t)
 {
     char name[PROCESS_NAME_BYTES];
@@ -71,7 +74,7 @@ static bool read_thread(const memory *m, const tls_variables *vs, arena *a, thre
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all threads ---- */
 
 static bool read_threads(const memory *m, arena *a, contexts *out, err *e)
 {
@@ -109,7 +112,7 @@ bool contexts_read(int pid, const contexts_opts *o, arena *a, contexts *out, err
     str maps;
     *out = (contexts){.pid = pid};
     if (!process_maps(pid, a, &maps, e)) return false;
-    if (!maps.n) return true; /* of the kernel, or dead and not yet buried */
+    if (!maps.n) return true; /* a kernel thread, or a zombie */
     uint64_t first = strtoull(maps.p, NULL, 16);
     if (!memory_read(&m, first, &probe, 1) && errno != EFAULT)
         return err_sys(e, errno, "cannot read the memory of process %d", pid);
@@ -119,7 +122,7 @@ bool contexts_read(int pid, const contexts_opts *o, arena *a, contexts *out, err
     if (!tls_find(&m, maps, "otel_thread_ctx_v1", a, &out->variables, e)) return false;
     if (!out->variables.n) return true;
     if (!read_threads(&m, a, out, e)) return false;
-    /* a key that we do not know may be newer than the map that we have. */
+    /* an unknown key may be newer than the key map that was read. */
     if (out->has_process && has_unknown_key(out))
         return process_context_read(&m, maps, a, &out->process, &out->has_process, e);
     return true;

@@ -1,3 +1,5 @@
+/* Reads ELF objects in the memory of another process.  All sizes are checked, because the memory
+ * may contain anything. */
 #include "ctx/image.h"
 
 #include "base/ban.h"
@@ -14,7 +16,8 @@ static bool read_header(const memory *m, uint64_t start, Elf64_Ehdr *h)
            h->e_phnum > 0 && h->e_phnum <= IMAGE_SEGMENTS;
 }
 
-/* Tables of the dynamic section; glibc has added the bias to addresses in it, musl has not. */
+/* Returns the absolute address for one in the dynamic section: glibc has added the bias to it, musl
+ * has not. */
 static uint64_t absolute(const image *o, uint64_t v) { return v < o->bias ? v + o->bias : v; }
 
 static void take_entry(image *o, const Elf64_Dyn *d)
@@ -66,7 +69,8 @@ bool image_read(const memory *m, str name, uint64_t start, image *out)
     if (!dynamic || lowest == UINT64_MAX) return false;
     out->bias = start - lowest / PAGE * PAGE;
     if (!read_dynamic(m, out, out->bias + dynamic->p_vaddr, dynamic->p_memsz)) return false;
-    out->is_program |= interpreted && !out->has_soname; /* libc can be run too, but has a name */
+    /* libc also has an interpreter, but it has a soname */
+    out->is_program |= interpreted && !out->has_soname;
     return true;
 }
 
@@ -105,8 +109,8 @@ static uint32_t gnu_hash_of(const char *name)
     return h;
 }
 
-/* [buckets, first symbol, bloom words, bloom shift | bloom | buckets | chain]; the lowest bit of a chain
- * word ends the chain. */
+/* Searches DT_GNU_HASH: [buckets, first symbol, bloom words, bloom shift | bloom | buckets |
+ * chain].  The lowest bit of a chain word ends the chain. */
 static bool find_gnu(const memory *m, const image *o, const char *name, uint32_t *index,
                      Elf64_Sym *out)
 {
@@ -133,7 +137,7 @@ static uint32_t hash_of(const char *name)
     return h;
 }
 
-/* [buckets, chains | buckets | chain]; 0 ends a chain. */
+/* Searches DT_HASH: [buckets, chains | buckets | chain].  0 ends a chain. */
 static bool find_old(const memory *m, const image *o, const char *name, uint32_t *index,
                      Elf64_Sym *out)
 {

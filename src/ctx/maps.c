@@ -1,4 +1,6 @@
+/* Parses the lines of /proc/PID/maps. */
 #include "ctx/maps.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
@@ -16,10 +18,9 @@ static bool take_number(str *s, unsigned base, char end, uint64_t *out)
     uint64_t v = 0;
     size_t i = 0;
     for (; i < s->n && s->p[i] != end; i++) {
-        char c = s->p[i];
-        unsigned d = c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
-        if (d >= base || v >> 60) return false;
-        v = v * base + d;
+        int d = hex_digit(s->p[i]);
+        if (d < 0 || (unsigned)d >= base || v >> 60) return false;
+        v = v * base + (unsigned)d;
     }
     size_t used = i + (i < s->n);
     *s = (str){s->p + used, s->n - used};

@@ -5,8 +5,8 @@
 typedef struct map_line {
     uint64_t start, end, offset, inode;
     bool readable, writable, executable;
-    str name; /* "" for memory without one */
+    str name; /* "": the memory has no name */
 } map_line;
 
-/* Takes the next line off *text; lines that are none are skipped.  false at the end. */
+/* Parses and removes the next line of *text; skips malformed ones.  Returns false at the end. */
 bool maps_next(str *text, map_line *out);

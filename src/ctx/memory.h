@@ -1,10 +1,12 @@
-/* ctx/memory.h - memory of somebody else, which need not be there.  Tests hand in their own. */
+/* ctx/memory.h - the memory of another process, parts of which may be unmapped.  Tests provide
+ * their own implementation. */
 #pragma once
 #include "base/compiler.h"
 
 typedef struct memory memory;
 struct memory {
-    bool (*read)(const memory *m, uint64_t at, void *p, size_t n); /* all n bytes or false */
+    /* reads all n bytes, or returns false */
+    bool (*read)(const memory *m, uint64_t at, void *p, size_t n);
     int pid;
 };
 

@@ -1,3 +1,5 @@
+/* Finds, reads and decodes the process context.  The publisher may change it during the read, so
+ * each attempt compares timestamps. */
 #include "ctx/process_context.h"
 
 #include "ctx/maps.h"
@@ -9,18 +11,18 @@
 
 enum { HEADER_BYTES = 32, VERSION = 2, QUICK_TRIES = 3 };
 
-/* ---- the payload ---- */
+/* ---- payload ---- */
 
-/* ProcessContext {Resource resource = 1; repeated KeyValue attributes = 2} becomes two resources of a
- * ProfilesData, so that the one decoder of attributes reads both. */
+/* Converts ProcessContext {Resource resource = 1; repeated KeyValue attributes = 2} to two
+ * resources of a ProfilesData, so that the existing decoder of attributes reads both. */
 static bool split(str payload, buf *own, buf *extra, err *e)
 {
     pb_cur c = pb_open(payload.p, payload.n, e);
     for (pb_field f; pb_next(&c, &f);) {
-        if (f.number > 2) continue; /* a newer publisher */
+        if (f.number > 2) continue; /* from a newer publisher */
         if (!pb_expect(&c, &f, 2, f.number == 1 ? "resource" : "attributes")) break;
         if (f.number == 1)
-            buf_str(own, pb_bytes(&f)); /* again: merged, as protobuf has it */
+            buf_str(own, pb_bytes(&f)); /* a repeated field is merged, as protobuf requires */
         else
             pb_put_bytes(extra, 1, pb_bytes(&f));
     }
@@ -50,7 +52,7 @@ static bool join(str payload, arena *a, str *out, err *e)
     buf_free(&extra);
     buf_free(&whole);
     if (!ok) return false;
-    return p || err_set(e, ERR_LIMIT, "no memory for the process context");
+    return p || err_set(e, ERR_MEMORY, "not enough memory for the process context");
 }
 
 static const any *value_of(keyvalues attrs, str key)
@@ -83,14 +85,14 @@ bool process_context_decode(str payload, arena *a, process_context *out, err *e)
     return true;
 }
 
-/* ---- the header ---- */
+/* ---- header ---- */
 
 typedef struct header {
     char signature[8];
     uint32_t version, payload_size;
     uint64_t published_at_ns, payload;
 } header;
-_Static_assert(sizeof(header) == HEADER_BYTES, "as the OTEP has it");
+_Static_assert(sizeof(header) == HEADER_BYTES, "the layout that the OTEP defines");
 
 static bool is_context(const map_line *l)
 {
@@ -109,7 +111,7 @@ static bool header_read(const memory *m, uint64_t at, header *h)
 
 typedef enum attempt { ATTEMPT_FINE, ATTEMPT_AGAIN, ATTEMPT_FAILED } attempt;
 
-/* The timestamp before and after: what lies between is believed only when they are equal. */
+/* Reads the timestamp before and after the payload, which is valid only when both are equal. */
 static attempt try_payload(const memory *m, uint64_t at, arena *a, process_context *out,
                            str *payload, err *e)
 {
@@ -142,7 +144,8 @@ static bool read_at(const memory *m, uint64_t at, arena *a, process_context *out
         }
         if (i >= QUICK_TRIES) process_pause_ms(1);
     }
-    return err_set(e, ERR_MISMATCH, "the process context was being changed at each of %d tries",
+    return err_set(e, ERR_MISMATCH,
+                   "the process context was being changed during each of %d attempts",
                    CONTEXT_TRIES);
 }
 
@@ -168,7 +171,7 @@ bool process_context_read(const memory *m, str maps, arena *a, process_context *
         header h;
         if (!is_context(&l)) continue;
         out->n_mappings++;
-        if (*found) continue; /* one a process: the first counts */
+        if (*found) continue; /* a process has one; uses the first */
         if (!header_read(m, l.start, &h)) {
             out->n_unreadable++;
             continue;

@@ -1,3 +1,4 @@
+/* Decodes the record of a thread. */
 #include "ctx/thread_context.h"
 
 #include "base/ban.h"
@@ -10,7 +11,7 @@ bool record_header(const uint8_t header[RECORD_HEADER], uint16_t *n_attrs)
     return header[VALID] == 1;
 }
 
-/* The last entry of a key wins. */
+/* Removes an earlier entry of the key, because the last one is used. */
 static void forget(thread_context *t, uint8_t key)
 {
     size_t kept = 0;
@@ -26,7 +27,9 @@ static bool take_attrs(str s, arena *a, thread_context *out, err *e)
         if (n > s.n - 2) break;
         forget(out, key);
         thread_attr *t = vec_push(a, &out->attrs);
-        if (!t) return err_set(e, ERR_LIMIT, "no memory for the attributes of thread %u", out->tid);
+        if (!t)
+            return err_set(e, ERR_MEMORY, "not enough memory for the attributes of thread %u",
+                           out->tid);
         *t = (thread_attr){key, {s.p + 2, n}};
         s = (str){s.p + 2 + n, s.n - 2 - n};
     }

@@ -1,20 +1,23 @@
+/* Finds thread-local variables of another process, for each TLS model, from the relocations that
+ * its loader has processed. */
 #include "ctx/tls.h"
 
+#include "arch/tls.h"
 #include "ctx/image.h"
 #include "ctx/maps.h"
 #include "base/ban.h"
 #include <stdio.h>
 
-enum { IMAGES = 4096, MODULES = 1 << 20 /* no process has as many */ };
+enum { IMAGES = 4096, MODULES = 1 << 20 /* more than any process has */ };
 
 typedef VEC(image) images;
 
-/* ---- what is loaded ---- */
+/* ---- loaded objects ---- */
 
 static bool is_file(const map_line *l) { return l->inode && l->name.n && l->name.p[0] == '/'; }
 
-/* A file that is mapped from its first byte and has code somewhere is an object that was loaded;
- * a file that is merely read has no code. */
+/* Returns whether a file is a loaded object: it is mapped from its first byte and has executable
+ * mappings.  A file that is merely read has none. */
 static bool is_loaded(str rest, const map_line *first)
 {
     map_line l = *first;
@@ -35,7 +38,9 @@ static bool load_images(const memory *m, str maps, arena *a, images *out, bool *
         if (!is_file(&l) || l.offset || !l.readable || !is_loaded(maps, &l)) continue;
         if (!image_read(m, l.name, l.start, &o)) continue;
         image *slot = vec_push(a, out);
-        if (!slot) return err_set(e, ERR_LIMIT, "no memory for what process %d has loaded", m->pid);
+        if (!slot)
+            return err_set(e, ERR_MEMORY, "not enough memory for the list of objects of process %d",
+                           m->pid);
         *slot = o;
         *musl |= memmem(l.name.p, l.name.n, "/ld-musl", 8) != NULL;
     }
@@ -46,9 +51,9 @@ static bool load_images(const memory *m, str maps, arena *a, images *out, bool *
 
 typedef struct search {
     const memory *m;
-    const image *in; /* whose relocations are looked through */
+    const image *in; /* object whose relocations are searched */
     const char *symbol;
-    uint32_t index;      /* of the symbol there; 0: not defined there */
+    uint32_t index;      /* index of the symbol in that object; 0: not defined there */
     const Elf64_Sym *of; /* the definition */
     tls_variable *out;
 } search;
@@ -57,11 +62,11 @@ static bool concerns(const search *s, const Elf64_Rela *r)
 {
     uint32_t index = (uint32_t)ELF64_R_SYM(r->r_info);
     if (index) return s->index ? index == s->index : image_is_named(s->m, s->in, index, s->symbol);
-    return s->index != 0; /* bound when it was linked: about something of this object */
+    return s->index != 0; /* bound at link time, so it refers to this object */
 }
 
-/* A descriptor {resolver, argument}.  Static blocks lie below the thread pointer on x86-64, so a static
- * argument is negative; otherwise it points to {module, offset}. */
+/* Reads a descriptor {resolver, argument}.  Static blocks are below the thread pointer on x86-64,
+ * so a static argument is negative; otherwise it points to {module, offset}. */
 static bool take_descriptor(search *s, uint64_t got, const Elf64_Rela *r)
 {
     uint64_t arg, pair[2];
@@ -81,7 +86,7 @@ static bool take_module(search *s, uint64_t got, const Elf64_Rela *r)
     uint64_t pair[2];
     if (!memory_read(s->m, got, pair, sizeof pair) || !pair[0] || pair[0] > MODULES) return false;
     bool anonymous =
-        !ELF64_R_SYM(r->r_info); /* the module is this object; any variable's will do */
+        !ELF64_R_SYM(r->r_info); /* the module is this object; the entry of any variable gives it */
     *s->out = (tls_variable){.model = TLS_GENERAL, .module = pair[0]};
     s->out->offset = (int64_t)(anonymous ? s->of->st_value : pair[1]);
     return true;
@@ -101,14 +106,15 @@ static bool each_relocation(void *ctx, const Elf64_Rela *r)
     search *s = ctx;
     uint64_t got = s->in->bias + r->r_offset;
     switch (ELF64_R_TYPE(r->r_info)) {
-    case R_X86_64_TLSDESC: return concerns(s, r) && take_descriptor(s, got, r);
-    case R_X86_64_DTPMOD64: return concerns(s, r) && take_module(s, got, r);
-    case R_X86_64_TPOFF64: return concerns(s, r) && take_initial(s, got, r);
+    case ARCH_R_TLSDESC: return concerns(s, r) && take_descriptor(s, got, r);
+    case ARCH_R_TLS_MODULE: return concerns(s, r) && take_module(s, got, r);
+    case ARCH_R_TLS_OFFSET: return concerns(s, r) && take_initial(s, got, r);
     default: return false;
     }
 }
 
-/* The program's block is the first below the thread pointer (as glibc and musl lay it out). */
+/* Computes the offset in the program's block, which is the first below the thread pointer (in glibc
+ * and musl). */
 static void take_local(const image *o, const Elf64_Sym *sym, tls_variable *out)
 {
     uint64_t align = o->tls.p_align ? o->tls.p_align : 1;
@@ -118,8 +124,8 @@ static void take_local(const image *o, const Elf64_Sym *sym, tls_variable *out)
     out->offset = (int64_t)(sym->st_value - size);
 }
 
-static bool look_in(const memory *m, const image *in, const char *symbol, uint32_t index,
-                    const Elf64_Sym *of, tls_variable *out)
+static bool search_object(const memory *m, const image *in, const char *symbol, uint32_t index,
+                          const Elf64_Sym *of, tls_variable *out)
 {
     search s = {m, in, symbol, index, of, out};
     return image_relocations(m, in, each_relocation, &s);
@@ -128,10 +134,10 @@ static bool look_in(const memory *m, const image *in, const char *symbol, uint32
 static bool place(const memory *m, const images *all, const image *o, const char *symbol,
                   uint32_t index, const Elf64_Sym *sym, tls_variable *out)
 {
-    if (look_in(m, o, symbol, index, sym, out)) return true;
+    if (search_object(m, o, symbol, index, sym, out)) return true;
     if (o->is_program && o->tls.p_type == PT_TLS) return take_local(o, sym, out), true;
-    for (size_t i = 0; i < all->n; i++) /* somebody else's reference to it */
-        if (&all->v[i] != o && look_in(m, &all->v[i], symbol, 0, sym, out)) return true;
+    for (size_t i = 0; i < all->n; i++) /* a reference from another object */
+        if (&all->v[i] != o && search_object(m, &all->v[i], symbol, 0, sym, out)) return true;
     return false;
 }
 
@@ -147,14 +153,13 @@ static void keep(tls_variables *out, tls_variable v)
         out->n_lost++;
 }
 
-/* ---- all of them ---- */
+/* ---- all definitions ---- */
 
 bool tls_find(const memory *m, str maps, const char *symbol, arena *a, tls_variables *out, err *e)
 {
-#if !defined(__x86_64__)
-    (void)maps, (void)symbol, (void)a, (void)out;
-    return err_set(e, ERR_UNSUPPORTED, "process %d: threads are read on x86-64 only", m->pid);
-#endif
+    if (!ARCH_TLS_OF_OTHERS)
+        return err_set(e, ERR_UNSUPPORTED, "process %d: thread contexts can be read on x86-64 only",
+                       m->pid);
     images all = {0};
     bool musl = false;
     *out = (tls_variables){0};
@@ -176,12 +181,13 @@ bool tls_find(const memory *m, str maps, const char *symbol, arena *a, tls_varia
     return true;
 }
 
-/* glibc: entries of 16 bytes, their count in the one before entry 0.  musl: 8 bytes, count in entry 0. */
+/* The table of blocks: glibc has entries of 16 bytes, with their number in the entry before entry
+ * 0; musl has entries of 8 bytes, with their number in entry 0. */
 bool tls_address(const memory *m, const tls_variable *v, uint64_t tp, uint64_t *address)
 {
     uint64_t table, count, block, size = v->musl ? 8 : 16;
     if (v->is_static) return *address = tp + (uint64_t)v->offset, true;
-    if (!memory_u64(m, tp + 8, &table)) return false;
+    if (!memory_u64(m, tp + ARCH_DTV, &table)) return false;
     if (!memory_u64(m, v->musl ? table : table - 16, &count) || v->module > count) return false;
     if (!memory_u64(m, table + v->module * size, &block)) return false;
     *address = block + (uint64_t)v->offset;

@@ -1,3 +1,5 @@
+/* Maps the special characters of Kiln's output to ASCII. The table has exactly the characters that
+ * src/draw and src/cli print. */
 #include "draw/ascii.h"
 
 #include "base/ban.h"

@@ -1,3 +1,5 @@
+/* Computes the sizes, groups, colours and texts of a flame graph. Groups get distinct hues in
+ * order of their share; the viewer (ui/src/draw/palette.ts) follows the same rules. */
 #include "draw/flame.h"
 
 #include "draw/human.h"
@@ -6,11 +8,10 @@
 #include "base/ban.h"
 #include <math.h>
 
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
 /* ---- sizes ---- */
 
-/* Sizes from selfs: parents come before their children, so a loop from the end adds up. */
+/* Adds up sizes from self values: parents come before their children, so the loop runs from the
+ * end. */
 static bool add_sizes(const tree *t, const uint32_t *map, size_t n, double *size, double *scratch)
 {
     bool negative = false;
@@ -43,7 +44,7 @@ static bool measure(flame *f, arena *a, err *e)
     size_t n = both ? max_size(f->o.before->n, f->o.after->n) : f->t->n;
     f->size = arena_new(a, double, f->t->n);
     double *scratch = arena_array(a, n, sizeof *scratch);
-    if (!f->size || !scratch) return no_memory(e);
+    if (!f->size || !scratch) return err_memory(e);
     if (!both) {
         f->negative = add_sizes(f->t, NULL, f->t->n, f->size, scratch);
         return true;
@@ -61,16 +62,9 @@ static str group_name(const flame *f, const frame *x)
 {
     const frame_table *fs = f->t->frames;
     if (x->flags & FRAME_TAG) return STR("");
-    str library = library_of(frame_text(fs, x->in_mapping));
-    if (f->o.color == FLAME_LIBRARY) return library;
-    str package = package_of(x->name ? frame_text(fs, x->name) : STR(""));
-    return package.n ? package : library;
-}
-
-/* Seeds differ from run to run, colours do not. */
-static unsigned hue_of(str name)
-{
-    return name.n ? (unsigned)(hash_bytes(name.p, name.n, 0) % PALETTE_HUES) : PALETTE_GREY;
+    str library = frame_text(fs, x->in_mapping);
+    if (f->o.color == FLAME_LIBRARY) return library_of(library);
+    return package_at(frame_text(fs, x->name), library, frame_text(fs, x->in_file));
 }
 
 static bool intern_groups(flame *f, arena *a, err *e)
@@ -79,10 +73,10 @@ static bool intern_groups(flame *f, arena *a, err *e)
     hash_index by_name = {0};
     VEC(flame_group) groups = {0};
     f->group_of = arena_array(a, fs->v.n, sizeof *f->group_of);
-    if (!f->group_of) return no_memory(e);
+    if (!f->group_of) return err_memory(e);
     for (size_t i = 0; i < fs->v.n; i++) {
         str name = group_name(f, &fs->v.v[i]);
-        if (!hash_index_room(&by_name, a)) return no_memory(e);
+        if (!hash_index_room(&by_name, a)) return err_memory(e);
         uint64_t h = hash_bytes(name.p, name.n, by_name.seed);
         uint32_t k = hash_first(&by_name, h), at;
         bool found = false;
@@ -90,8 +84,8 @@ static bool intern_groups(flame *f, arena *a, err *e)
             if ((found = str_eq(groups.v[at].name, name))) f->group_of[i] = at;
         if (found) continue;
         flame_group *g = vec_push(a, &groups);
-        if (!g) return no_memory(e);
-        *g = (flame_group){.name = name, .hue = hue_of(name)};
+        if (!g) return err_memory(e);
+        *g = (flame_group){.name = name, .hue = palette_hue(name)};
         f->group_of[i] = (uint32_t)(groups.n - 1);
         hash_put(&by_name, k, h, f->group_of[i]);
     }
@@ -100,13 +94,22 @@ static bool intern_groups(flame *f, arena *a, err *e)
     return true;
 }
 
+/* Without a comparison the sums are exact integers, so that ties are recognized: the order of
+ * groups decides hues. */
 static void add_shares(flame *f)
 {
-    for (uint32_t i = 1; i < f->t->n; i++) {
-        double self = f->size[i];
-        for (uint32_t k = f->t->first_child[i]; k; k = f->t->next_sibling[k]) self -= f->size[k];
-        if (self > 0) f->groups[f->group_of[f->t->frame[i]]].share += self;
+    const tree *t = f->t;
+    double all = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        double self = fabs((double)t->self[i]);
+        if (f->before) {
+            self = f->size[i];
+            for (uint32_t k = t->first_child[i]; k; k = t->next_sibling[k]) self -= f->size[k];
+        }
+        all += self;
+        if (i && self > 0) f->groups[f->group_of[t->frame[i]]].share += self;
     }
+    for (size_t i = 0; i < f->n_groups && all > 0; i++) f->groups[i].share /= all;
 }
 
 typedef struct ranked {
@@ -121,15 +124,15 @@ static int larger_first(const void *pa, const void *pb)
     return str_cmp(a->g.name, b->g.name);
 }
 
-/* A hue comes from the name, so that it is the same in every picture; only where two of the largest
- * groups would share one, the smaller takes the next that is free. */
-static void part_hues(flame *f)
+/* A hue is computed from the name, so that it is the same in every picture. Only if two of the
+ * largest groups would share a hue, the smaller one gets the next free hue. */
+static void separate_hues(flame *f)
 {
     unsigned taken = 0;
     for (size_t i = 0, n = 0; i < f->n_groups && n < FLAME_LEGEND; i++) {
         flame_group *g = &f->groups[i];
         if (!g->name.n) continue;
-        while (taken >> g->hue & 1) g->hue = (g->hue + 5) % PALETTE_HUES; /* 5 and 12 are coprime */
+        while (taken >> g->hue & 1) g->hue = palette_next_hue(g->hue);
         taken |= 1u << g->hue;
         n++;
     }
@@ -139,12 +142,12 @@ static bool rank_groups(flame *f, arena *a, err *e)
 {
     ranked *r = arena_array(a, f->n_groups, sizeof *r);
     uint32_t *now = arena_array(a, f->n_groups, sizeof *now);
-    if (!r || !now) return no_memory(e);
+    if (!r || !now) return err_memory(e);
     for (uint32_t i = 0; i < f->n_groups; i++) r[i] = (ranked){f->groups[i], i};
     if (f->n_groups) qsort(r, f->n_groups, sizeof *r, larger_first);
     for (uint32_t i = 0; i < f->n_groups; i++) f->groups[i] = r[i].g, now[r[i].was] = i;
     for (size_t i = 0; i < f->t->frames->v.n; i++) f->group_of[i] = now[f->group_of[i]];
-    part_hues(f);
+    separate_hues(f);
     return true;
 }
 
@@ -156,7 +159,7 @@ bool flame_of(const tree *t, const flame_opts *o, arena *a, flame *out, err *e)
     return rank_groups(out, a, e);
 }
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 str flame_name(const flame *f, uint32_t node)
 {
@@ -239,12 +242,11 @@ void flame_shade(const flame *f, uint32_t node, unsigned *hue, unsigned *shade)
     *hue = PALETTE_GREY;
     *shade = 0;
     if (!node) return;
-    str name = flame_name(f, node);
     *hue = f->groups[f->group_of[f->t->frame[node]]].hue;
-    *shade = (unsigned)(hash_bytes(name.p, name.n, 0) >> 32) % PALETTE_SHADES;
+    *shade = palette_shade(flame_name(f, node), hue);
 }
 
-/* The change beside both shares: a tenth more is one step, four times as much all of them. */
+/* The change relative to both shares, in steps: a tenth more is one, four times as much is four. */
 int flame_step(const flame *f, uint32_t node)
 {
     double before, after, d = change(f, node, &before, &after), sum = fabs(before) + fabs(after);
@@ -269,7 +271,7 @@ bool flame_walk_new(const flame *f, double least, arena *a, flame_walk *out, err
 {
     *out = (flame_walk){.f = f, .least = least};
     out->edge = arena_array(a, (size_t)f->t->max_depth + 2, sizeof *out->edge);
-    return out->edge ? true : no_memory(e);
+    return out->edge ? true : err_memory(e);
 }
 
 void flame_walk_rewind(flame_walk *w) { w->begun = false; }
@@ -279,7 +281,8 @@ static bool large_enough(const flame_walk *w, uint32_t node)
     return w->f->size[node] > 0 && w->f->size[node] >= w->least;
 }
 
-/* From w->node, which is not drawn, or whose children are done: to the right, or up and to the right. */
+/* Moves on from w->node, which is not drawn or whose children are done, to the next sibling of it
+ * or of an ancestor. */
 static bool walk_on(flame_walk *w)
 {
     const tree *t = w->f->t;

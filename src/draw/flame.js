@@ -1,5 +1,5 @@
 // flame.js - zoom, search, keys and tooltips of a flame graph (flame_svg.c).  No network, no storage.
-// Without it the picture is complete: titles are tooltips, texts are cut to their boxes.
+// Without the script the picture is complete: titles are tooltips, texts are cut to their boxes.
 (() => {
 'use strict';
 const svg = document.getElementById('flame'), NS = svg.namespaceURI, H = 'http://www.w3.org/1999/xhtml';
@@ -13,7 +13,7 @@ const make = (ns, name, to, set = {}) => {
 let icicle = svg.dataset.icicle === '1', wide = +svg.getAttribute('width');
 const GAP = .8, apart = w => w > 4 ? w - GAP : w * .8, whole = w => w > 4 - GAP ? w + GAP : w / .8;
 
-// The boxes stand in order of a walk: the depth of each gives the tree back.
+// The boxes are in order of a walk, so the tree can be rebuilt from their depths.
 const boxes = [...document.getElementById('frames').children].map((g, i) => {
     const [rect, text] = [g.querySelector('rect'), g.querySelector('text')], title = g.querySelector('title');
     const y = Math.round((rect.getAttribute('y') - top) / row);
@@ -34,7 +34,7 @@ open.forEach(i => boxes[i].end = boxes.length);
 
 // ---- layout ----
 let zoomed = 0, at = -1, query = '';
-// Text is measured beside the document: asking an element for its length would lay out all boxes first.
+// Text is measured on a canvas: measuring an element would force a layout of all boxes.
 const paper2d = typeof OffscreenCanvas === 'undefined' ? null : new OffscreenCanvas(1, 1).getContext('2d');
 function measure(t) {
     if (!paper2d) return t.getComputedTextLength();
@@ -49,7 +49,7 @@ const char = measure(probe) / 40 || 6.6;
 probe.remove();
 
 const cells = s => { let n = 0; for (const c of s) n += c > '\u10ff' && c !== '…' ? 2 : 1; return n; };
-// As name_short in package.c: without the directories of a path, without the package of a class.
+// Like name_short in package.c: without the directories of a path and the package of a class.
 const brief = name => name.replace(/^[^(<[{\s"']*\/(?=.)/, '').replace(/^(?:[a-z_][\w$]*\.)+(?=[A-Z][\w$]*\.)/, '');
 function fit(name, room) {
     room = Math.floor(room);
@@ -96,7 +96,7 @@ function layout() {
         }
     });
     hideTip();
-    told();
+    showStatus();
 }
 function resize() {
     if (alone) wide = Math.max(320, document.documentElement.clientWidth || innerWidth);
@@ -112,7 +112,7 @@ function resize() {
     legend();
     layout();
 }
-// Colours and what they mean, as many as fit: now their widths are known.
+// The legend, as many entries as fit: their widths are known here.
 function legend() {
     let x = pad;
     for (const k of head.querySelectorAll('[class^=c], .key')) {
@@ -124,7 +124,7 @@ function legend() {
         x += w;
     }
 }
-// A picture taller than the window keeps its header in sight.
+// The header of a picture that is taller than the window stays visible.
 function follow() {
     if (alone) head.setAttribute('transform', `translate(0,${scrollY})`);
 }
@@ -165,9 +165,9 @@ function search(text) {
     matched.textContent = like ? `${share(z ? sum / z.w : 0)} matched` : '';
     matched.style.display = like ? '' : 'none';
     if (field.value !== text) field.value = text;
-    told();
+    showStatus();
 }
-function told() {
+function showStatus() {
     back.style.display = zoomed ? '' : 'none';
     const q = new URLSearchParams();
     if (zoomed) q.set('z', zoomed);
@@ -277,7 +277,7 @@ svg.setAttribute('tabindex', '0');
 });
 
 const foot = make(NS, 'text', svg, { class: 'key', 'text-anchor': 'end', y: svg.getAttribute('height') - 11 });
-foot.textContent = 'click or Enter zooms · / searches · arrows move · i turns it over';
+foot.textContent = 'click or Enter: zoom · /: search · arrows: move · i: invert';
 addEventListener('resize', () => { resize(); footer(); });
 function footer() {
     foot.setAttribute('x', wide - pad);

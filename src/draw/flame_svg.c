@@ -1,3 +1,5 @@
+/* Writes a flame graph as SVG. The position of the first box depends on the number of rows, so the
+ * boxes are walked twice. */
 #include "draw/flame_svg.h"
 
 #include "draw/human.h"
@@ -13,10 +15,10 @@ typedef struct drawing {
     const flame *f;
     flame_svg_opts o;
     buf *b;
-    double wide; /* pixels of the root */
+    double wide; /* width of the root in pixels */
     uint32_t rows;
     size_t n_drawn;
-    buf words; /* scratch: lines of prose */
+    buf words; /* scratch for lines of text */
 } drawing;
 
 static bool diffs(const drawing *d) { return d->f->o.color == FLAME_DIFF && d->f->before; }
@@ -47,7 +49,7 @@ static void put_style(drawing *d)
     buf_free(&css);
 }
 
-/* ---- header and foot ---- */
+/* ---- header and bottom line ---- */
 
 static str words(drawing *d)
 {
@@ -64,7 +66,8 @@ static void put_swatch(drawing *d, unsigned color, double x)
 
 static double key_width(str text) { return (double)text.n * SVG_NAME_MPX / 1000 + 34; }
 
-/* The largest groups, as many as fit; a package is known by the end of its path. */
+/* Writes the legend: the largest groups, as many as fit. Long packages are shortened to the last
+ * part of the path. */
 static void put_groups(drawing *d)
 {
     const flame *f = d->f;
@@ -90,11 +93,14 @@ static void put_steps(drawing *d)
     double x = SVG_PAD;
     svg_line(d->b, "key", x, 70, STR("shrank"), d->o.width);
     x += 42;
-    for (unsigned k = 0; k <= 2 * PALETTE_DIFF; k++, x += 13) put_swatch(d, k, x);
+    for (unsigned k = 0; k <= 2 * PALETTE_DIFF; k++) {
+        put_swatch(d, k, x);
+        x += 13;
+    }
     svg_line(d->b, "key", x + 4, 70, STR("grew, as shares of their profiles"), d->o.width);
 }
 
-/* Behind the boxes in the file, so that it stays before them on the screen. */
+/* Writes the header after the boxes in the file, so that it is drawn above them. */
 static void put_header(drawing *d)
 {
     const flame *f = d->f;
@@ -110,7 +116,7 @@ static void put_header(drawing *d)
     svg_line(d->b, "title", SVG_PAD, 27, words(d), (room - 260) * 0.8);
     buf_reset(&d->words);
     flame_summary(f, &d->words);
-    if (f->negative) buf_z(&d->words, " · boxes as wide as the absolute values");
+    if (f->negative) buf_z(&d->words, " · widths are absolute values");
     svg_line(d->b, "note", SVG_PAD, 47, words(d), room - 260);
     if (diffs(d))
         put_steps(d);
@@ -159,7 +165,7 @@ static void put_title(drawing *d, uint32_t node)
     buf_z(d->b, "</title>");
 }
 
-/* Boxes stand a little apart, narrow ones less; flame.js takes it back. */
+/* Leaves a gap between boxes, smaller for narrow ones; flame.js compensates for it. */
 static double without_gap(double wide) { return wide > 4 ? wide - 0.8 : wide * 0.8; }
 
 static void put_place(buf *b, const char *element, double x, double y)
@@ -209,7 +215,7 @@ static void put_begin(drawing *d, double height)
     svg_ground(d->b);
 }
 
-/* How much there will be: the rows decide where the first box stands. */
+/* Counts boxes and rows. */
 static void count(drawing *d, flame_walk *w)
 {
     d->rows = 1;
@@ -238,5 +244,5 @@ bool flame_svg(const flame *f, const flame_svg_opts *o, arena *a, buf *out, err 
     put_header(&d);
     svg_end(out, flame_js);
     buf_free(&d.words);
-    return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
+    return out->failed ? err_memory(e) : true;
 }

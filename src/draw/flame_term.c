@@ -1,3 +1,5 @@
+/* Writes a flame graph to a terminal. Boxes are rounded to cells first and then sorted by row,
+ * because a terminal is written row by row. */
 #include "draw/flame_term.h"
 
 #include "draw/human.h"
@@ -17,14 +19,14 @@ typedef struct drawing {
     const flame *f;
     flame_term_opts o;
     buf *b;
-    VEC(cells) boxes; /* in order of the walk: within a depth from left to right */
-    cells *row;       /* the same by depth */
+    VEC(cells) boxes; /* in order of the walk: from left to right within a depth */
+    cells *row;       /* the boxes sorted by depth */
     size_t *first;    /* by depth: row[first[d] .. first[d + 1]) */
     size_t n_rows;
     buf words;
 } drawing;
 
-/* ---- which boxes, and in which row ---- */
+/* ---- boxes by row ---- */
 
 static bool collect(drawing *d, arena *a, err *e)
 {
@@ -37,19 +39,19 @@ static bool collect(drawing *d, arena *a, err *e)
         if (to > d->o.width) to = d->o.width;
         if (from >= to) continue;
         cells *c = vec_push(a, &d->boxes);
-        if (!c) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+        if (!c) return err_memory(e);
         *c = (cells){w.node, w.depth, from, to};
         if (w.depth >= d->n_rows) d->n_rows = (size_t)w.depth + 1;
     }
     return true;
 }
 
-/* A counting sort by depth keeps what is left of each other left of each other. */
+/* Sorts the boxes by depth with a counting sort, which keeps the order from left to right. */
 static bool sort_rows(drawing *d, arena *a, err *e)
 {
     d->first = arena_new(a, size_t, d->n_rows + 2);
     d->row = arena_array(a, d->boxes.n, sizeof *d->row);
-    if (!d->first || !d->row) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!d->first || !d->row) return err_memory(e);
     for (size_t i = 0; i < d->boxes.n; i++) d->first[d->boxes.v[i].depth + 2]++;
     for (size_t k = 2; k < d->n_rows + 2; k++) d->first[k] += d->first[k - 1];
     for (size_t i = 0; i < d->boxes.n; i++)
@@ -69,7 +71,7 @@ static uint32_t color_of(const drawing *d, uint32_t node, bool dark)
     return palette_box(hue, shade, dark);
 }
 
-/* What stands behind the name when there is room: the root's value, the share, or its change. */
+/* Returns the text after the name, if it fits: the value of the root, a share, or a change. */
 static str figure(drawing *d, uint32_t node)
 {
     buf_reset(&d->words);
@@ -88,33 +90,33 @@ static void put_label(drawing *d, uint32_t node, size_t room)
 {
     str name = flame_name(d->f, node), more = figure(d, node);
     if (text_columns(name) > room) name = name_short(name);
-    size_t used = text_columns(name), wants = text_columns(more);
-    if (!more.n || used + 1 + wants > room) {
+    size_t used = text_columns(name), needed = text_columns(more);
+    if (!more.n || used + 1 + needed > room) {
         text_padded(d->b, name, room);
         return;
     }
     text_clipped(d->b, name, used);
-    ink_front(d->b, d->o.ink, color_of(d, node, true));
+    term_color_front(d->b, d->o.term_color, color_of(d, node, true));
     buf_putc(d->b, ' ');
     text_padded(d->b, more, room - used - 1);
 }
 
 static void put_box(drawing *d, const cells *c)
 {
-    ink_ground(d->b, d->o.ink, color_of(d, c->node, false));
-    if (d->o.ink == INK_NONE) {
+    term_color_ground(d->b, d->o.term_color, color_of(d, c->node, false));
+    if (d->o.term_color == TERM_COLOR_NONE) {
         buf_z(d->b, "│");
     } else {
-        ink_front(d->b, d->o.ink, color_of(d, c->node, true));
+        term_color_front(d->b, d->o.term_color, color_of(d, c->node, true));
         buf_z(d->b, "▏");
     }
-    ink_front(d->b, d->o.ink, INK_TEXT);
+    term_color_front(d->b, d->o.term_color, INK_TEXT);
     size_t room = c->to - c->from - 1;
     if (room >= 2)
         put_label(d, c->node, room);
     else
         text_repeat(d->b, " ", room);
-    ink_off(d->b, d->o.ink);
+    term_color_off(d->b, d->o.term_color);
 }
 
 static void put_row(drawing *d, size_t depth)
@@ -122,14 +124,14 @@ static void put_row(drawing *d, size_t depth)
     size_t at = 0;
     for (size_t i = d->first[depth]; i < d->first[depth + 1]; i++) {
         const cells *c = &d->row[i];
-        /* Without colour a box needs its right edge where nothing follows. */
-        if (c->from > at && at && d->o.ink == INK_NONE) buf_z(d->b, "│"), at++;
+        /* Without colour, a box without a right neighbour needs a right edge. */
+        if (c->from > at && at && d->o.term_color == TERM_COLOR_NONE) buf_z(d->b, "│"), at++;
         if (c->from > at) text_repeat(d->b, " ", c->from - at);
         put_box(d, c);
         at = c->to;
     }
-    if (d->o.ink == INK_NONE && at < d->o.width) buf_z(d->b, "│");
-    while (d->o.ink == INK_NONE && d->b->n && d->b->p[d->b->n - 1] == ' ') d->b->n--;
+    if (d->o.term_color == TERM_COLOR_NONE && at < d->o.width) buf_z(d->b, "│");
+    while (d->o.term_color == TERM_COLOR_NONE && d->b->n && d->b->p[d->b->n - 1] == ' ') d->b->n--;
     buf_putc(d->b, '\n');
 }
 
@@ -137,16 +139,16 @@ static void put_row(drawing *d, size_t depth)
 
 static void put_swatch(drawing *d, uint32_t rgb, size_t n)
 {
-    ink_ground(d->b, d->o.ink, rgb);
+    term_color_ground(d->b, d->o.term_color, rgb);
     text_repeat(d->b, " ", n);
-    ink_off(d->b, d->o.ink);
+    term_color_off(d->b, d->o.term_color);
 }
 
 static void put_steps(drawing *d)
 {
     buf_z(d->b, "shrank ");
     for (int k = -PALETTE_DIFF; k <= PALETTE_DIFF; k++) put_swatch(d, palette_diff(k, false), 2);
-    buf_z(d->b, " grew; numbers are points of the share\n");
+    buf_z(d->b, " grew; numbers are percentage points\n");
 }
 
 static void put_groups(drawing *d)
@@ -160,13 +162,13 @@ static void put_groups(drawing *d)
                                             : g->name);
         buf_putc(&d->words, ' ');
         share_text(&d->words, g->share);
-        size_t wants = text_columns(buf_view(&d->words)) + 5;
-        if (g->share < 0.001 || used + wants > d->o.width) break;
+        size_t needed = text_columns(buf_view(&d->words)) + 5;
+        if (g->share < 0.001 || used + needed > d->o.width) break;
         put_swatch(d, palette_box(g->hue, 0, false), 2);
         buf_putc(d->b, ' ');
-        text_clipped(d->b, buf_view(&d->words), wants);
+        text_clipped(d->b, buf_view(&d->words), needed);
         buf_z(d->b, "  ");
-        used += wants;
+        used += needed;
     }
     if (used) buf_putc(d->b, '\n');
 }
@@ -175,7 +177,7 @@ static void put_foot(drawing *d)
 {
     char n[HUMAN_MAX];
     size_t left_out = d->f->t->n - d->boxes.n;
-    if (d->o.ink != INK_NONE) {
+    if (d->o.term_color != TERM_COLOR_NONE) {
         if (diffs(d))
             put_steps(d);
         else
@@ -195,5 +197,5 @@ bool flame_term(const flame *f, const flame_term_opts *o, arena *a, buf *out, er
     for (size_t k = 0; k < d.n_rows; k++) put_row(&d, k);
     put_foot(&d);
     buf_free(&d.words);
-    return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
+    return out->failed ? err_memory(e) : true;
 }

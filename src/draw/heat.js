@@ -1,4 +1,4 @@
-// heat.js - values under the pointer and the choice of a range (heat_svg.c).  No network, no storage.
+// heat.js - shows values under the pointer and selects a range (heat_svg.c).  No network, no storage.
 (() => {
 'use strict';
 const svg = document.getElementById('heat'), NS = svg.namespaceURI;
@@ -14,7 +14,7 @@ const make = (name, set) => {
 const foot = top + rows * high + 42;
 const mark = make('path', { class: 'pick', d: '' });
 const now = make('rect', { class: 'now', width: Math.max(1, cell - (cell > 4 ? 1 : 0)), height: high - 1, style: 'display:none' });
-const says = make('text', { x: left, y: foot });
+const hint = make('text', { x: left, y: foot });
 const total = i => sums.slice(0, i).reduce((a, b) => a + b, 0);
 
 function cellAt(e) {
@@ -38,14 +38,14 @@ let from = -1, to = -1;
 function tell(i) {
     const range = from >= 0 && to >= 0;
     const [a, b] = range ? [Math.min(from, to), Math.max(from, to)] : [i, i];
-    if (a < 0) return void (says.textContent = 'click a first and a last cell to choose a range');
+    if (a < 0) return void (hint.textContent = 'click the first and the last cell of a range to select it');
     const end = timeOf(b) + (per > 1 ? BigInt(per) * 1000000000n : rowNs);
     const sum = range ? total(b + 1) - total(a) : sums[i];
     let line = `${offset(timeOf(a))} – ${offset(end)}: ${human(sum)}`;
     if (range && subject) line += `     kiln flame ${subject} --start ${timeOf(a)} --end ${end}`;
-    says.textContent = line;
+    hint.textContent = line;
 }
-// The range runs up the columns: part of the first, whole ones, part of the last.
+// A range covers a part of the first column, whole columns, and a part of the last.
 function paint() {
     const [a, b] = [Math.min(from, to), Math.max(from, to)];
     let d = '';

@@ -1,3 +1,4 @@
+/* Writes a heat map as SVG. All cells of a level are one path, which keeps large maps small. */
 #include "draw/heat.h"
 
 #include "draw/human.h"
@@ -36,7 +37,7 @@ static void put_style(drawing *d)
     buf_free(&css);
 }
 
-/* All cells of a level are one path: "M56 84h9v9h-9z" each. */
+/* Writes the cells of a level as one path: "M56 84h9v9h-9z" each. */
 static void put_level(drawing *d, unsigned level)
 {
     char from[HUMAN_MAX], to[HUMAN_MAX];
@@ -112,7 +113,7 @@ static void put_head(drawing *d)
     svg_line(d->b, "key", SVG_PAD + PALETTE_HEAT * 12, 70, str_of(text), room);
 }
 
-/* For the script: numbers, and the inputs as a shell wants them. */
+/* Data for the script: numbers, and the inputs quoted for a shell. */
 static void put_data(drawing *d)
 {
     buf_z(d->b, "<metadata id=\"cells\">[");
@@ -162,5 +163,5 @@ bool heat_svg(const heat *h, const heat_opts *o, arena *a, buf *out, err *e)
     put_axes(&d);
     put_data(&d);
     svg_end(out, heat_js);
-    return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
+    return out->failed ? err_memory(e) : true;
 }

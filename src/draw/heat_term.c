@@ -1,3 +1,5 @@
+/* Writes a heat map to a terminal. With colour, one character shows two rows: the upper half in
+ * the foreground colour, the lower half in the background colour. */
 #include "draw/heat.h"
 
 #include "draw/human.h"
@@ -5,12 +7,12 @@
 #include "draw/text.h"
 #include "base/ban.h"
 
-enum { LEFT = 7, WIDEST = 3 }; /* columns of the labels; of a second, where there is room */
+enum { LEFT = 7, WIDEST = 3 }; /* columns of the labels; most columns of a second */
 
 typedef struct drawing {
     const heat *h;
     heat_grid g;
-    ink ink;
+    term_color term_color;
     size_t wide; /* columns of a cell */
     buf *b;
 } drawing;
@@ -20,7 +22,7 @@ static unsigned level_at(const drawing *d, uint32_t column, uint32_t row)
     return row < d->g.rows ? heat_level(&d->g, d->g.sum[(size_t)column * d->g.rows + row]) : 0;
 }
 
-/* "500 ms" at every fifth line, and at the first and last. */
+/* Writes a label such as "500 ms" at every fifth line, and at the first and last. */
 static void put_label(const drawing *d, uint32_t at_line, uint32_t row)
 {
     char text[HUMAN_MAX] = "";
@@ -29,14 +31,15 @@ static void put_label(const drawing *d, uint32_t at_line, uint32_t row)
     buf_printf(d->b, "%*s ", LEFT - 1, text);
 }
 
-/* Two rows of the map are the halves of a cell: the upper is the front, the lower the ground. */
+/* Writes two rows of the map as the halves of a character: the upper row is the foreground, the
+ * lower one the background. */
 static void put_halves(const drawing *d, unsigned upper, unsigned lower)
 {
-    if (upper) ink_front(d->b, d->ink, palette_heat(upper, true));
-    if (upper && lower) ink_ground(d->b, d->ink, palette_heat(lower, true));
-    if (!upper && lower) ink_front(d->b, d->ink, palette_heat(lower, true));
+    if (upper) term_color_front(d->b, d->term_color, palette_heat(upper, true));
+    if (upper && lower) term_color_ground(d->b, d->term_color, palette_heat(lower, true));
+    if (!upper && lower) term_color_front(d->b, d->term_color, palette_heat(lower, true));
     text_repeat(d->b, upper ? "▀" : lower ? "▄" : " ", d->wide);
-    if (upper || lower) ink_off(d->b, d->ink);
+    if (upper || lower) term_color_off(d->b, d->term_color);
 }
 
 static void put_shade(const drawing *d, unsigned upper, unsigned lower)
@@ -52,12 +55,12 @@ static void put_line(const drawing *d, uint32_t at_line)
     put_label(d, at_line, row);
     for (uint32_t c = 0; c < d->g.columns; c++) {
         unsigned lower = level_at(d, c, row), upper = level_at(d, c, row + 1);
-        if (d->ink == INK_NONE)
+        if (d->term_color == TERM_COLOR_NONE)
             put_shade(d, upper, lower);
         else
             put_halves(d, upper, lower);
     }
-    while (d->ink == INK_NONE && d->b->n && d->b->p[d->b->n - 1] == ' ') d->b->n--;
+    while (d->term_color == TERM_COLOR_NONE && d->b->n && d->b->p[d->b->n - 1] == ' ') d->b->n--;
     buf_putc(d->b, '\n');
 }
 
@@ -83,14 +86,14 @@ static void put_key(const drawing *d, const heat_opts *o)
 {
     char most[HUMAN_MAX], begin[HUMAN_MAX];
     text_repeat(d->b, " ", LEFT);
-    if (d->ink == INK_NONE) {
+    if (d->term_color == TERM_COLOR_NONE) {
         buf_z(d->b, "░▒▓█");
     } else {
         drawing key = *d;
         key.wide = 1;
         for (unsigned k = 1; k < PALETTE_HEAT; k++) put_halves(&key, k, k);
     }
-    buf_printf(d->b, " up to %s a cell; from %s", human_value(d->g.max, o->unit, most),
+    buf_printf(d->b, " up to %s per cell; from %s", human_value(d->g.max, o->unit, most),
                human_moment(&o->clock, d->h->start, begin));
     if (d->g.per > 1) buf_printf(d->b, "; a column is %u s", d->g.per);
     buf_putc(d->b, '\n');
@@ -98,12 +101,12 @@ static void put_key(const drawing *d, const heat_opts *o)
 
 bool heat_term(const heat *h, const heat_opts *o, arena *a, buf *out, err *e)
 {
-    drawing d = {.h = h, .ink = o->ink, .wide = 1, .b = out};
+    drawing d = {.h = h, .term_color = o->term_color, .wide = 1, .b = out};
     size_t width = o->width ? o->width : 80, room = width > LEFT + 10 ? width - LEFT : 10;
     if (!heat_grid_of(h, room, a, &d.g, e)) return false;
     while (d.wide < WIDEST && d.g.columns * (d.wide + 1) <= room) d.wide++;
     for (uint32_t at_line = (d.g.rows + 1) / 2; at_line--;) put_line(&d, at_line);
     put_seconds(&d);
     put_key(&d, o);
-    return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
+    return out->failed ? err_memory(e) : true;
 }

@@ -1,10 +1,11 @@
+/* Formats numbers for people: three significant digits, units that suit the size, and UTC dates. */
 #include "draw/human.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
 #include <time.h>
 
-/* Three digits that matter, no trailing zeros: 1.17, 24.5, 310. */
+/* Writes three significant digits without trailing zeros: 1.17, 24.5, 310. */
 static int three_digits(double v, char *out, size_t n)
 {
     int k = snprintf(out, n, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
@@ -115,7 +116,7 @@ static bool unit_is(str unit, const char *const *names)
     return false;
 }
 
-/* Nanoseconds in one of `unit`, 0 when it is no time. */
+/* Returns the nanoseconds per `unit`; 0 when it is not a unit of time. */
 static uint64_t ns_per(str unit)
 {
     if (unit_is(unit, (const char *const[]){"ns", "nanoseconds", "nanosecond", NULL})) return 1;

@@ -1,3 +1,6 @@
+/* Finds the package of a function, mainly from its name.  Names have the styles of many
+ * languages and demanglers, so the rules are heuristics.  ui/src/model/package.ts has the same
+ * rules in TypeScript; tests of both read tests/support/flame_cases.txt. */
 #include "draw/package.h"
 
 #include "base/ban.h"
@@ -10,7 +13,7 @@ static bool is_word(char c)
 
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
-/* The part of a name before arguments, receivers and templates: paths and namespaces are there. */
+/* Returns the path or namespace of a name: the part before arguments, receivers and templates. */
 static str head_of(str name)
 {
     size_t n = 0;
@@ -24,7 +27,7 @@ static size_t last_slash(str s)
     return s.n;
 }
 
-/* java.util.HashMap.put: where the class begins, when small words and dots come before it. */
+/* Returns the position of the class in java.util.HashMap.put, after a package in lower case. */
 static size_t class_at(str name)
 {
     size_t begin = 0;
@@ -44,7 +47,7 @@ str name_short(str name)
     return (str){name.p + n, name.n - n};
 }
 
-/* `int ns::f(int)`: a return type stands before the name, and neither has brackets of its own. */
+/* Removes the return type of `int ns::f(int)`. A return type with brackets stays. */
 static str without_return_type(str name)
 {
     for (size_t i = 0, from = 0; i < name.n; i++) {
@@ -67,7 +70,8 @@ static str namespace_of(str name)
     return STR("");
 }
 
-/* main.run.func1: Go's functions inside functions; the package ends at the first dot. */
+/* Returns whether the name is a Go function inside a function (main.run.func1), whose package ends
+ * at the first dot. */
 static bool has_closure(str head)
 {
     for (size_t i = 0; i + 5 < head.n; i++)
@@ -76,8 +80,8 @@ static bool has_closure(str head)
     return false;
 }
 
-/* Packages of dotted names end before the first part that begins with a capital letter (the class), or
- * else at the last dot but one (module.function). */
+/* The package of a dotted name ends before the first part that starts with a capital letter (the
+ * class), or else at the last dot (module.function). */
 static str dotted(str head)
 {
     size_t begin = 0, dots = 0, last = 0;
@@ -100,7 +104,7 @@ str package_of(str name)
     if (slash > 1) {
         const char *dot = memchr(head.p + slash, '.', head.n - slash);
         if (!dot) return STR("");
-        bool jvm = is_upper(head.p[slash]); /* java/util/HashMap.put: the class is no package */
+        bool jvm = is_upper(head.p[slash]); /* java/util/HashMap.put: the class is not a package */
         return (str){head.p, jvm ? slash - 1 : (size_t)(dot - head.p)};
     }
     const char *dot = head.n ? memchr(head.p, '.', head.n) : NULL;
@@ -111,11 +115,17 @@ str package_of(str name)
     return dotted(head);
 }
 
+static str base_of(str path)
+{
+    size_t n = path.n;
+    while (n && path.p[n - 1] != '/' && path.p[n - 1] != '\\') n--;
+    return (str){path.p + n, path.n - n};
+}
+
 str library_of(str mapping)
 {
     if (!mapping.n) return mapping;
-    size_t n = last_slash(mapping);
-    str base = {mapping.p + n, mapping.n - n};
+    str base = base_of(mapping);
     bool kernel = str_starts(base, STR("[kernel")) || str_starts(base, STR("[guest.kernel")) ||
                   str_starts(base, STR("vmlinux")) || str_ends(base, STR(".ko"));
     if (kernel) return STR("kernel");
@@ -123,4 +133,37 @@ str library_of(str mapping)
     for (size_t i = 3; i + 3 <= base.n; i++)
         if (!memcmp(base.p + i, ".so", 3)) return (str){base.p, i};
     return base;
+}
+
+/* Returns the part of a path after `folder`, up to the next slash, or up to the second slash in
+ * "@scope/name". */
+static str below(str path, const char *folder)
+{
+    const char *p = path.n ? memmem(path.p, path.n, folder, strlen(folder)) : NULL;
+    if (!p) return STR("");
+    p += strlen(folder);
+    size_t left = (size_t)(path.p + path.n - p), n = 0;
+    for (int slashes = left && *p == '@' ? 2 : 1; n < left; n++)
+        if (p[n] == '/' && !--slashes) break;
+    return (str){p, n};
+}
+
+/* Returns the package of a source file: the one below node_modules or site-packages, or the
+ * file. */
+static str package_of_file(str file)
+{
+    if (str_starts(file, STR("node:"))) return STR("node");
+    for (size_t i = 0; i < file.n; i++)
+        if (file.p[i] == '?' || file.p[i] == '#') file.n = i;
+    str package = below(file, "node_modules/");
+    if (!package.n) package = below(file, "site-packages/");
+    return package.n ? package : file.n ? base_of(file) : file;
+}
+
+str package_at(str name, str mapping, str file)
+{
+    str library = library_of(mapping);
+    if (str_ends(name, STR("_[k]")) || str_eq(library, STR("kernel"))) return STR("kernel");
+    str package = package_of(name);
+    return package.n ? package : library.n ? library : package_of_file(file);
 }

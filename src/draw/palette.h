@@ -1,21 +1,50 @@
-/* draw/palette.h - the colours of all pictures, on light and on dark ground, as 0xrrggbb.  Pure.
+/* draw/palette.h - the colours of all pictures, for light and dark backgrounds, as 0xrrggbb. Pure.
  *
- * Computed in OKLCH so that hues of one row look equally bright: nothing shouts because of its name. */
+ * The colours are in palette.json, which the viewer imports too. The viewer
+ * (ui/src/draw/palette.ts) also has the rules below, so that a package has the same colour in an
+ * SVG, in a terminal and on the page. Tests of both sides read tests/support/flame_cases.txt. */
 #pragma once
-#include "base/compiler.h"
+#include "base/str.h"
 
 enum {
-    PALETTE_HUES = 12,           /* for groups: packages, libraries */
-    PALETTE_GREY = PALETTE_HUES, /* one more hue: nothing is known */
-    PALETTE_SHADES = 3,          /* of a hue, to tell neighbours apart */
-    PALETTE_BOXES = (PALETTE_HUES + 1) * PALETTE_SHADES,
-    PALETTE_DIFF = 4,  /* steps each way: -4 shrank much ... 0 ... 4 grew much */
-    PALETTE_HEAT = 16, /* levels; 0 is nearly the ground */
+    PALETTE_HUES = 12,               /* for groups: packages, libraries */
+    PALETTE_GREY = PALETTE_HUES,     /* one more row: the root */
+    PALETTE_PALE = PALETTE_HUES + 1, /* four more rows: functions whose group is not known */
+    PALETTE_ROWS = PALETTE_PALE + 4,
+    PALETTE_SHADES = 3, /* shades of a row, to distinguish neighbours */
+    PALETTE_BOXES = PALETTE_ROWS * PALETTE_SHADES,
+    PALETTE_DIFF = 4,  /* steps in each direction: -4 shrank much ... 0 ... 4 grew much */
+    PALETTE_HEAT = 16, /* levels; 0 is nearly the background */
 };
 
-uint32_t palette_box(unsigned hue, unsigned shade, bool dark);
-uint32_t palette_diff(int step, bool dark);
-uint32_t palette_heat(unsigned level, bool dark);
+/* Generated from palette.json by tools/palette. */
+extern const uint32_t palette_boxes[PALETTE_ROWS][2][PALETTE_SHADES];
+extern const uint32_t palette_diffs[2][2 * PALETTE_DIFF + 1];
+extern const uint32_t palette_heats[2][PALETTE_HEAT];
 
-/* The nearest of the 240 fixed colours of a 256-colour terminal: 16 .. 255. */
+static inline uint32_t palette_box(unsigned row, unsigned shade, bool dark)
+{
+    return palette_boxes[row][dark][shade];
+}
+static inline uint32_t palette_diff(int step, bool dark)
+{
+    return palette_diffs[dark][step + PALETTE_DIFF];
+}
+static inline uint32_t palette_heat(unsigned level, bool dark)
+{
+    return palette_heats[dark][level];
+}
+
+/* Returns the hue of a group from its name: the same in every run and in the viewer. */
+unsigned palette_hue(str group);
+/* Returns the hue to try next when a larger group has `hue`. */
+static inline unsigned palette_next_hue(unsigned hue)
+{
+    return (hue + 5) % PALETTE_HUES; /* 5 and 12 are coprime: all hues are tried */
+}
+/* Returns the shade of a function.  *row is the hue of its group; PALETTE_GREY, for an unknown
+ * group, is replaced by a pale row. */
+unsigned palette_shade(str function, unsigned *row);
+
+/* Returns the nearest of the 240 fixed colours of a 256-colour terminal: 16 .. 255. */
 unsigned palette_256(uint32_t rgb);

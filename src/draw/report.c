@@ -1,3 +1,4 @@
+/* Writes the HTML file of a report. */
 #include "draw/report.h"
 
 #include "base/utf8.h"
@@ -14,8 +15,8 @@ static const char *escape_of(char c)
     }
 }
 
-/* Text as HTML, also inside quotes.  What is no UTF-8 and control characters become U+FFFD, so that
- * the file stays valid whatever a profile is called. */
+/* Writes text as HTML, also inside quotes.  Invalid UTF-8 and control characters become U+FFFD,
+ * so that any name of a profile gives a valid file. */
 static void put_escaped(buf *out, str s)
 {
     while (s.n) {
@@ -44,7 +45,7 @@ static void put_data(buf *out, const char *role, const report_data *d)
 void report_write(const report *r, buf *out)
 {
     buf_z(out, "<!doctype html>\n" REPORT_MARK "1: a profile and its viewer in one file; "
-               "`kiln convert THIS out.otlp` gives the data back -->\n"
+               "`kiln convert THIS out.otlp` extracts the data -->\n"
                "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
     put_escaped(out, r->profile.name.n ? r->profile.name : STR("profile"));
     buf_z(out, " - kiln</title>\n"
@@ -55,7 +56,7 @@ void report_write(const report *r, buf *out)
                "<style>\n");
     buf_str(out, r->css);
     buf_z(out, "\n</style>\n</head>\n<body>\n"
-               "<noscript>This report draws itself with JavaScript; `kiln top` reads the same file "
+               "<noscript>This report requires JavaScript; `kiln top` shows the same file "
                "in a terminal.</noscript>\n<div id=\"app\"></div>\n");
     put_data(out, "profile", &r->profile);
     if (r->base.base64.n) put_data(out, "base", &r->base);

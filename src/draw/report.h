@@ -1,14 +1,14 @@
-/* draw/report.h - the report: one offline HTML file that is the viewer and its data.  Pure.
+/* draw/report.h - the report: one offline HTML file that contains the viewer and its data.  Pure.
  *
  *   <!doctype html>
- *   <!-- kiln report 1 ... -->                          by which kiln knows its own files
+ *   <!-- kiln report 1 ... -->                          identifies the file for kiln
  *   <title>, a policy that forbids every request, <style> of the viewer
  *   <script type="application/vnd.kiln.profile+gzip" data-role="profile" ...>base64</script>
  *   <script type="application/vnd.kiln.profile+gzip" data-role="base" ...>base64</script>   (diff)
  *   <script> of the viewer
  *
- * Nothing of a profile becomes markup: its bytes are there as base64 of gzip of OTLP, and names are
- * escaped.  docs/report.md has the layout; format/html.h reads it back. */
+ * The data of a profile never becomes markup: its bytes are gzipped OTLP in base64, and names are
+ * escaped.  docs/report.md describes the layout; format/html.h reads it. */
 #pragma once
 #include "base/buf.h"
 #include "base/str.h"
@@ -19,15 +19,15 @@
 #define REPORT_END "</script>"
 
 typedef struct report_data {
-    str name;   /* for people: the file it came from; any bytes */
-    str base64; /* standard alphabet, of gzip of OTLP */
+    str name;   /* name of the source file; any bytes */
+    str base64; /* gzipped OTLP in the standard alphabet */
 } report_data;
 
 typedef struct report {
-    str css, js; /* the viewer; may not hold "</style" and "</script" */
+    str css, js; /* the viewer; must not contain "</style" and "</script" */
     report_data profile;
-    report_data base; /* what to compare with; no base64: nothing */
+    report_data base; /* the profile to compare with; empty base64: none */
 } report;
 
-/* Appends the file to `out` (out->failed: it did not fit). */
+/* Appends the file to `out`; sets out->failed when out of memory. */
 void report_write(const report *r, buf *out);

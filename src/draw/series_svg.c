@@ -1,3 +1,4 @@
+/* Writes a series as SVG bars. */
 #include "draw/series_svg.h"
 
 #include "draw/human.h"
@@ -13,7 +14,7 @@ typedef struct drawing {
     const series_opts *o;
     buf *b;
     double width, bar;
-    size_t per, n; /* buckets of a bar, bars */
+    size_t per, n; /* buckets per bar, number of bars */
     int64_t max;
 } drawing;
 
@@ -33,7 +34,7 @@ static void put_head(drawing *d)
     int n = snprintf(text, sizeof text, "%.*s", d->o->type.n > 60 ? 60 : (int)d->o->type.n,
                      d->o->type.n ? d->o->type.p : "");
     if (d->s->step)
-        snprintf(text + n, sizeof text - (size_t)n, "%sa bar is %s", n ? " · " : "",
+        snprintf(text + n, sizeof text - (size_t)n, "%seach bar is %s", n ? " · " : "",
                  human_duration(d->s->step * d->per, step));
     svg_line(d->b, "note", SVG_PAD, 47, str_of(text), room);
 }
@@ -108,5 +109,5 @@ bool series_svg(const series *s, const series_opts *o, buf *out, err *e)
     for (size_t i = 0; i < d.n; i++) put_bar(&d, i);
     put_times(&d);
     svg_end(out, STR(""));
-    return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
+    return out->failed ? err_memory(e) : true;
 }

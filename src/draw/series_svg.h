@@ -5,10 +5,10 @@
 #include "query/timeline.h"
 
 typedef struct series_opts {
-    str title, type, unit; /* for people */
-    human_clock clock;     /* of the series' times */
+    str title, type, unit; /* shown in the header */
+    human_clock clock;     /* clock of the series' times */
     size_t width;          /* pixels; 0: 1200 */
 } series_opts;
 
-/* A bar a bucket; where bars would be narrower than a pixel, neighbours are added up. */
+/* Draws one bar per bucket.  If bars would be narrower than a pixel, neighbours are summed. */
 NODISCARD bool series_svg(const series *s, const series_opts *o, buf *out, err *e);

@@ -1,3 +1,4 @@
+/* The parts that all SVGs share. */
 #include "draw/svg.h"
 
 #include "draw/package.h"
@@ -29,7 +30,7 @@ void svg_style(buf *b, str style)
 
 void svg_ground(buf *b) { buf_z(b, "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n"); }
 
-/* Whole code points of s in n columns. */
+/* Writes s, truncated to n columns at a code point. */
 static void put_clipped(buf *b, str s, size_t n)
 {
     buf cut = {0};

@@ -1,3 +1,5 @@
+/* Computes the columns of text on a terminal. The tables of wide and zero-width characters are from
+ * Unicode 15, because wcwidth() depends on the locale. */
 #include "draw/text.h"
 
 #include "base/utf8.h"
@@ -7,7 +9,7 @@ typedef struct range {
     uint32_t first, last;
 } range;
 
-/* Unicode 15: East Asian Width W and F, and the pictures that terminals draw as wide. */
+/* Unicode 15: East Asian Width W and F, and emoji that terminals draw as wide. */
 static const range wide[] = {
     {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
     {0x25fd, 0x25fe},   {0x2614, 0x2615},   {0x2648, 0x2653},   {0x26a1, 0x26a1},
@@ -20,7 +22,7 @@ static const range wide[] = {
     {0x20000, 0x3fffd},
 };
 
-/* Marks that stand on the letter before them, and characters that are not to be seen. */
+/* Combining marks and invisible characters. */
 static const range no_width[] = {
     {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a},
     {0x064b, 0x065f}, {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff},
@@ -43,7 +45,8 @@ static bool in_ranges(const range *r, size_t n, uint32_t c)
     return false;
 }
 
-/* Columns of the character at s.p[i]; *n its bytes, *harmful: it is shown as `?`. */
+/* Returns the columns of the character at s.p[i]. Sets *n to its length in bytes, and *harmful if
+ * it is shown as `?`. */
 static size_t width_at(str s, size_t i, size_t *n, bool *harmful)
 {
     uint32_t c;

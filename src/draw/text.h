@@ -1,18 +1,18 @@
-/* draw/text.h - foreign text on a terminal: nothing in it may move the cursor.  Pure. */
+/* draw/text.h - writes untrusted text to a terminal, so that it cannot move the cursor. Pure. */
 #pragma once
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Columns that text_clipped would use for all of s: ideographs and pictures are two wide, marks that
- * combine none. */
+/* Returns the columns that text_clipped uses for all of s: ideographs and emoji take two,
+ * combining marks none. */
 size_t text_columns(str s);
 
-/* At most `width` columns of s, control characters, changes of direction and broken UTF-8 as `?`; what
- * does not fit ends in an ellipsis.  Returns the columns used. */
+/* Appends at most `width` columns of s.  Control characters, direction changes and invalid UTF-8
+ * become `?`; text that does not fit ends in an ellipsis.  Returns the columns used. */
 size_t text_clipped(buf *b, str s, size_t width);
 
-/* The same, and blanks up to `width`. */
+/* Appends s like text_clipped, padded with spaces to `width`. */
 void text_padded(buf *b, str s, size_t width);
 
-/* "────": `n` columns of it. */
+/* Appends `cell` n times: "────". */
 void text_repeat(buf *b, const char *cell, size_t n);

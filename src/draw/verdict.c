@@ -1,3 +1,4 @@
+/* The sentences about a comparison, for `kiln diff` and the page of the server. */
 #include "draw/verdict.h"
 
 #include "draw/human.h"
@@ -50,7 +51,7 @@ static void put_interval(buf *b, const diff_growth *g)
                    verdict_percent(g->high, true, high));
 }
 
-/* "parse (+200 ms)" */
+/* Appends "parse (+200 ms)". */
 static void put_frame(buf *b, const diff *d, str unit)
 {
     char value[HUMAN_MAX];
@@ -85,7 +86,7 @@ static void put_unchanged(buf *b, const diff *d, const diff_growth *g, str unit)
     buf_putc(b, ')');
     if (!d->n_grew) return;
     buf_printf(b, "; %zu frame%s grew", d->n_grew, d->n_grew == 1 ? "" : "s");
-    if (d->most != NO_FRAME) buf_z(b, ", most of all "), put_frame(b, d, unit);
+    if (d->most != NO_FRAME) buf_z(b, ", most of it in "), put_frame(b, d, unit);
 }
 
 void verdict_sentence(buf *b, const diff *d, const per *p, str type, str unit)
@@ -116,7 +117,7 @@ void verdict_noise(buf *b, const diff *d)
         return;
     }
     if (runs == 2)
-        buf_z(b, "one recording a side does not");
+        buf_z(b, "one recording per side does not");
     else
         buf_printf(b, "%zu recordings do not", runs);
     buf_printf(b, " show how much runs differ; a standard deviation of %s is assumed",

@@ -1,4 +1,4 @@
-/* draw/viewer.h - the viewer (ui/) as the build made it: one style sheet, one script. */
+/* draw/viewer.h - the viewer (ui/), bundled by the build: one style sheet and one script. */
 #pragma once
 #include "base/str.h"
 

@@ -1,3 +1,5 @@
+/* Escapes text for XML. Invalid UTF-8 is replaced byte by byte, so that the valid rest stays
+ * readable. */
 #include "draw/xml.h"
 
 #include "base/utf8.h"
@@ -20,7 +22,8 @@ static const char *escape_of(unsigned char c)
     }
 }
 
-/* U+FFFE, U+FFFF and the C1 controls are UTF-8, but not for XML or not for people. */
+/* Returns whether the character is valid UTF-8, but not allowed in XML or not printable: U+FFFE,
+ * U+FFFF and the C1 controls. */
 static bool unwanted(const char *p, size_t left)
 {
     const unsigned char *u = (const unsigned char *)p;

@@ -1,11 +1,11 @@
-/* draw/xml.h - foreign text inside XML and numbers as attributes want them.  Pure. */
+/* draw/xml.h - untrusted text and numbers in XML.  Pure. */
 #pragma once
 #include "base/buf.h"
 #include "base/str.h"
 
-/* s as character data or attribute value: markup escaped, what XML 1.0 cannot hold (control characters,
- * broken UTF-8) as U+FFFD, line breaks as blanks. */
+/* Appends s as character data or attribute value.  Markup is escaped; characters that XML 1.0
+ * does not allow (control characters, invalid UTF-8) become U+FFFD, line breaks become spaces. */
 void xml_text(buf *b, str s);
 
-/* v with at most three decimals and none that say nothing: "12", "0.125".  |v| < 1e12. */
+/* Appends v with at most three decimals and no trailing zeros: "12", "0.125".  |v| < 1e12. */
 void xml_number(buf *b, double v);

@@ -1,52 +1,44 @@
-/* The three ways that the draft compared (seed-formats.md 1.1), inside an A0 or bench entry.
+/* Reads the three encodings that the draft compared, inside an A0 or bench entry
+ * (docs/spec/layouts.md, "Dialect A").
  *
- *   arrays         dialect A's columns; types in SampleType messages beside them
- *   normalized     the same tables, a message a sample, one value a type
- *   denormalized   everything inline, as often as it is used
+ *   arrays         dialect A's columns; types in separate SampleType messages
+ *   normalized     the same tables, one message per sample, one value per type
+ *   denormalized   everything inline, repeated at each use
  *
- * A sample may have several links there: the first stays, the others are in the ledger. */
+ * A sample may have several links in these encodings: the first is read, the ledger counts the
+ * others. */
 #include "format/dialect_a.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
 
-static const a_numbers numbers_arrays = {
-    .profile = {[1] = A_TYPES,
-                A_STACKS,
-                0,
-                A_MAPPINGS,
-                A_LOCATIONS,
-                A_FUNCTIONS,
-                A_LINKS,
-                A_SETS,
-                A_STRINGS,
-                A_LISTS},
-    .columns = 10,
-    .location = {1, 2, 3, 5},
-    .lists = "profile_types",
+static const old_field arrays_fields[] = {
+    [1] = A_FIELD(PIECE, types, "sample_types"),
+    [2] = A_FIELD(PIECE, stacks, "stacktraces"),
+    A_DICTIONARY(4),
+    [10] = A_FIELD(PIECE, lists, "profile_types"),
 };
+static const old_field list_columns[] = {A_COLUMNS(10)};
+static const a_schema schema_arrays = {.profile = OLD_MESSAGE(arrays_fields),
+                                       .list = OLD_MESSAGE(list_columns),
+                                       .tables = A_TABLES(a_location_fields),
+                                       .lists = "profile_types"};
 
-static const a_numbers numbers_normalized = {
-    .profile = {[1] = A_TYPES,
-                A_STACKS,
-                A_SAMPLES,
-                A_MAPPINGS,
-                A_LOCATIONS,
-                A_FUNCTIONS,
-                A_LINKS,
-                A_SETS,
-                A_STRINGS},
-    .columns = 10,
-    .location = {1, 2, 3, 5},
-    .lists = "profile_types",
+static const old_field normalized_fields[] = {
+    [1] = A_FIELD(PIECE, types, "sample_types"),
+    [2] = A_FIELD(PIECE, stacks, "stacktraces"),
+    [3] = A_FIELD(PIECE, samples, "samples"),
+    A_DICTIONARY(4),
 };
+static const a_schema schema_normalized = {.profile = OLD_MESSAGE(normalized_fields),
+                                           .tables = A_TABLES(a_location_fields)};
 
 /* ---- rows ---- */
 
 static a_row *new_row(old *o, a_profile *p)
 {
     a_row *r = vec_push(&o->tmp, &p->rows);
-    if (!r) return old_limit(o), NULL;
+    if (!r) return err_memory(o->e), NULL;
     r->attrs.at = (uint32_t)p->row_attrs.n;
     r->values.at = (uint32_t)p->row_values.n;
     return r;
@@ -55,13 +47,13 @@ static a_row *new_row(old *o, a_profile *p)
 static bool add_value(old *o, a_profile *p, a_row *r, uint64_t v)
 {
     int64_t *slot = vec_push(&o->tmp, &p->row_values);
-    if (!slot) return old_limit(o);
+    if (!slot) return err_memory(o->e);
     *slot = (int64_t)v;
     r->values.n++;
     return true;
 }
 
-/* The attributes gathered in p->refs. */
+/* Ends a row, whose attributes are in p->refs. */
 static bool end_row(old *o, a_profile *p, a_row *r)
 {
     for (size_t i = 0; i < p->refs.n; i++)
@@ -79,7 +71,8 @@ static void take_link(old *o, a_row *r, uint32_t link_i)
         r->link = link_i;
 }
 
-/* How many values a sample has: one a type; without types, as many as the first one. */
+/* Sets *n to the number of values per sample: one per type; without types, that of the first
+ * sample. */
 static bool count_types(old *o, a_profile *p, size_t *n)
 {
     *n = p->type.n ? p->type.n : p->rows.n && p->rows.v[0].values.n ? p->rows.v[0].values.n : 1;
@@ -124,7 +117,7 @@ bool a_emit_rows(old *o, a_profile *p)
                                .times = &r->time,
                                .n_times = r->time != 0,
                            });
-            if (o->b.failed) return old_limit(o);
+            if (o->b.failed) return err_memory(o->e);
         }
     }
     return true;
@@ -132,11 +125,19 @@ bool a_emit_rows(old *o, a_profile *p)
 
 /* ---- normalized ---- */
 
-static bool sample_refs(old *o, a_profile *p, pb_cur *c, const pb_field *f, a_row *r)
+typedef struct sample_reader {
+    a_row *row;
+    old_ref stack;
+    keyvalue_list attrs; /* only denormalized */
+    uint32_t dropped;
+} sample_reader;
+
+static bool sample_list(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
 {
-    static const char *const names[] = {"link_indices", "attribute_set_indices", "values"};
-    const char *name = names[f->number - 2];
-    if (!dialect_list_wire(c, f, name)) return false;
+    a_profile *p = t->owner;
+    a_row *r = ((sample_reader *)to)->row;
+    if (!old_list_wire(c, f, name)) return false;
     old_iter i = old_iter_open(o, f);
     while (old_iter_next(&i)) {
         bool ok;
@@ -156,36 +157,36 @@ static bool sample_refs(old *o, a_profile *p, pb_cur *c, const pb_field *f, a_ro
     return pb_ok(&i.c) || err_in(o->e, "%s", name);
 }
 
+static bool sample_time(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
+{
+    (void)o, (void)t;
+    ((sample_reader *)to)->row->time = f->value;
+    return pb_expect(c, f, 1, name);
+}
+
+static const old_field sample_fields[] = {
+    [1] = OLD_FIELD(REF, sample_reader, stack, "stacktrace_index"),
+    [2] = {OLD_CALL, 0, "link_indices", sample_list},
+    [3] = {OLD_CALL, 0, "attribute_set_indices", sample_list},
+    [4] = {OLD_CALL, 0, "values", sample_list},
+    [5] = {OLD_CALL, 0, "timestamp_unix_nano", sample_time},
+};
+
 static bool read_sample(old *o, a_profile *p, pb_cur c)
 {
-    uint64_t stack_i = 0;
-    const uint8_t *at = c.p;
-    a_row *r = new_row(o, p);
-    if (!r) return false;
+    static const old_message message = OLD_MESSAGE(sample_fields);
+    sample_reader r = {.row = new_row(o, p), .stack.at = c.p};
+    if (!r.row) return false;
     p->refs.n = 0;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            at = f.at;
-            ok = old_u64(&c, &f, "stacktrace_index", &stack_i);
-            break;
-        case 2:
-        case 3:
-        case 4: ok = sample_refs(o, p, &c, &f, r); break;
-        case 5: ok = old_fixed64(&c, &f, "timestamp_unix_nano", &r->time); break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c) && a_stack_ref(o, p, stack_i, "stacktrace_index", at, &r->stack) &&
-           end_row(o, p, r);
+    return old_fields(o, &o->tmp, &p->t, c, &message, &r) &&
+           a_stack_ref(o, p, r.stack.v, "stacktrace_index", r.stack.at, &r.row->stack) &&
+           end_row(o, p, r.row);
 }
 
 static bool read_normalized(old *o, a_profile *p, pb_cur c)
 {
-    if (!a_collect(o, p, &numbers_normalized, c) || !a_tables(o, p, &numbers_normalized))
-        return false;
+    if (!a_collect(o, p, &schema_normalized, c) || !a_tables(o, p)) return false;
     for (size_t i = 0; i < p->samples.n; i++)
         if (!read_sample(o, p, old_cur(o, p->samples.v[i]))) return err_in(o->e, "samples[%zu]", i);
     return a_emit_rows(o, p);
@@ -193,157 +194,135 @@ static bool read_normalized(old *o, a_profile *p, pb_cur c)
 
 /* ---- denormalized ---- */
 
-static bool inline_text(old *o, pb_cur *c, const pb_field *f, const char *name, uint32_t *out)
+/* Adds a name that is inline, not in a table, to the builder's strings. */
+static bool inline_name(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
 {
     str s;
+    (void)t;
     if (!pb_text(c, f, name, &s)) return false;
-    *out = builder_string(&o->b, s);
+    *(uint32_t *)to = builder_string(&o->b, s);
     return true;
 }
 
-static bool inline_function(old *o, pb_cur c, uint32_t *out)
+static const old_field function_fields[] = {
+    [1] = OLD_READ(inline_name, function, name, "name"),
+    [2] = OLD_READ(inline_name, function, system_name, "system_name"),
+    [3] = OLD_READ(inline_name, function, filename, "filename"),
+    [4] = OLD_FIELD(U64, function, start_line, "start_line"),
+};
+
+static bool inline_function(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                            void *to)
 {
+    static const old_message message = OLD_MESSAGE(function_fields);
     function fn = {0};
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        uint64_t v;
-        switch (f.number) {
-        case 1: ok = inline_text(o, &c, &f, "name", &fn.name); break;
-        case 2: ok = inline_text(o, &c, &f, "system_name", &fn.system_name); break;
-        case 3: ok = inline_text(o, &c, &f, "filename", &fn.filename); break;
-        case 4:
-            ok = old_u64(&c, &f, "start_line", &v);
-            fn.start_line = (int64_t)v;
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    *out = builder_function(&o->b, &fn);
-    return pb_ok(&c);
-}
-
-static bool inline_line(old *o, pb_cur c, line *out)
-{
-    for (pb_field f; pb_next(&c, &f);) {
-        uint64_t v;
-        if (f.number == 1) {
-            if (!pb_expect(&c, &f, 2, "function")) return false;
-            if (!inline_function(o, pb_message(&c, &f), &out->function))
-                return err_in(o->e, "function");
-        } else if (f.number == 2) {
-            if (!old_u64(&c, &f, "line", &v)) return false;
-            out->line = (int64_t)v;
-        } else {
-            o->n_unknown++;
-        }
-    }
-    return pb_ok(&c);
-}
-
-static bool inline_mapping(old *o, pb_cur c, u32s *attrs, uint32_t *out)
-{
-    static const char *const has[] = {"has_functions", "has_filenames", "has_line_numbers",
-                                      "has_inline_frames"};
-    mapping m = {0};
-    str build_id = {0};
-    bool flags[4] = {0};
-    attrs->n = 0;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1: ok = old_u64(&c, &f, "memory_start", &m.memory_start); break;
-        case 2: ok = old_u64(&c, &f, "memory_limit", &m.memory_limit); break;
-        case 3: ok = old_u64(&c, &f, "file_offset", &m.file_offset); break;
-        case 4: ok = inline_text(o, &c, &f, "filename", &m.filename); break;
-        case 5: ok = pb_text(&c, &f, "build_id", &build_id); break;
-        case 6:
-        case 7:
-        case 8:
-        case 9: ok = old_bool(&c, &f, has[f.number - 6], &flags[f.number - 6]); break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    if (!pb_ok(&c) || !dialect_build_id(o, build_id, 0, 0, attrs) ||
-        !dialect_flags(o, flags, 0, attrs))
-        return false;
-    *out = builder_mapping(&o->b, &m, attrs->v, attrs->n);
+    if (!old_submessage(o, t, c, f, name, &message, &fn)) return false;
+    *(uint32_t *)to = builder_function(&o->b, &fn);
     return true;
 }
 
-static bool inline_location(old *o, a_profile *p, pb_cur c, uint32_t *out)
+static const old_field line_fields[] = {
+    [1] = OLD_READ(inline_function, line, function, "function"),
+    [2] = OLD_FIELD(U64, line, line, "line"),
+};
+
+static bool inline_line(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
 {
-    old_tables *t = &p->t;
-    uint64_t address = 0;
-    uint32_t mapping_i = 0;
+    static const old_message message = OLD_MESSAGE(line_fields);
+    (void)to;
+    if (!pb_expect(c, f, 2, name)) return false;
+    line *l = vec_push(t->a, &t->lines);
+    if (!l) return err_memory(o->e);
+    return old_fields(o, t->a, t, pb_message(c, f), &message, l) ||
+           err_in(o->e, "%s[%zu]", name, t->lines.n - 1);
+}
+
+static const old_field mapping_fields[] = {
+    [1] = OLD_FIELD(U64, old_mapping, m.memory_start, "memory_start"),
+    [2] = OLD_FIELD(U64, old_mapping, m.memory_limit, "memory_limit"),
+    [3] = OLD_FIELD(U64, old_mapping, m.file_offset, "file_offset"),
+    [4] = OLD_READ(inline_name, old_mapping, m.filename, "filename"),
+    [5] = OLD_FIELD(TEXT, old_mapping, build_id, "build_id"),
+    [6] = OLD_FIELD(BOOL, old_mapping, flags[0], "has_functions"),
+    [7] = OLD_FIELD(BOOL, old_mapping, flags[1], "has_filenames"),
+    [8] = OLD_FIELD(BOOL, old_mapping, flags[2], "has_line_numbers"),
+    [9] = OLD_FIELD(BOOL, old_mapping, flags[3], "has_inline_frames"),
+};
+
+static bool inline_mapping(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                           void *to)
+{
+    static const old_message message = OLD_MESSAGE(mapping_fields);
+    old_mapping x = {0};
+    t->attrs.n = 0;
+    if (!pb_expect(c, f, 2, name)) return false;
+    if (!old_fields(o, t->a, t, pb_message(c, f), &message, &x) ||
+        !old_mapping_attrs(o, "mappings", t->a, &x, &t->attrs))
+        return err_in(o->e, "%s", name);
+    *(uint32_t *)to = builder_mapping(&o->b, &x.m, t->attrs.v, t->attrs.n);
+    return true;
+}
+
+static const old_field location_fields[] = {
+    [1] = OLD_READ(inline_mapping, old_location, mapping_index, "mapping"),
+    [2] = OLD_FIELD(U64, old_location, address, "address"),
+    [3] = {OLD_CALL, 0, "line", inline_line},
+};
+
+static bool inline_location(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                            void *to)
+{
+    static const old_message message = OLD_MESSAGE(location_fields);
+    a_profile *p = t->owner;
+    old_location x = {0};
+    (void)to;
     t->lines.n = 0;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            if (!pb_expect(&c, &f, 2, "mapping")) return false;
-            if (!inline_mapping(o, pb_message(&c, &f), &t->attrs, &mapping_i))
-                return err_in(o->e, "mapping");
-            break;
-        case 2: ok = old_u64(&c, &f, "address", &address); break;
-        case 3: {
-            if (!pb_expect(&c, &f, 2, "line")) return false;
-            line *l = vec_push(t->a, &t->lines);
-            if (!l) return old_limit(o);
-            if (!inline_line(o, pb_message(&c, &f), l))
-                return err_in(o->e, "line[%zu]", t->lines.n - 1);
-            break;
-        }
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    *out = builder_location(&o->b, mapping_i, address, t->lines.v, t->lines.n, NULL, 0);
-    return pb_ok(&c);
+    if (!pb_expect(c, f, 2, name)) return false;
+    if (!old_fields(o, t->a, t, pb_message(c, f), &message, &x))
+        return err_in(o->e, "%s[%zu]", name, p->frames.n);
+    return old_push(
+        o, t->a, &p->frames,
+        builder_location(&o->b, x.mapping_index, x.address, t->lines.v, t->lines.n, NULL, 0));
 }
 
-static bool inline_stack(old *o, a_profile *p, pb_cur c, uint32_t *out)
+static bool inline_stack(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                         void *to)
 {
-    p->frames.n = 0;
-    for (pb_field f; pb_next(&c, &f);) {
-        uint32_t at = 0;
-        if (f.number != 1) {
-            o->n_unknown++;
-            continue;
-        }
-        if (!pb_expect(&c, &f, 2, "locations")) return false;
-        if (!inline_location(o, p, pb_message(&c, &f), &at))
-            return err_in(o->e, "locations[%zu]", p->frames.n);
-        if (!old_push(o, &o->tmp, &p->frames, at)) return false;
-    }
-    for (size_t i = 0, k = p->frames.n; i + 1 < k; i++) { /* root first to leaf first */
-        uint32_t x = p->frames.v[i];
-        p->frames.v[i] = p->frames.v[--k];
-        p->frames.v[k] = x;
-    }
-    *out = builder_stack(&o->b, p->frames.v, p->frames.n);
-    return pb_ok(&c);
-}
-
-static bool inline_link(old *o, a_profile *p, const pb_field *f, a_row *r)
-{
-    old_tables one = {.a = &o->tmp};
-    (void)p;
-    piece *x = vec_push(&o->tmp, &one.links);
-    if (!x) return old_limit(o);
-    *x = (piece){f->data, (size_t)f->value};
-    if (!dialect_links(o, &one, "links")) return false;
-    take_link(o, r, one.link.v[0]);
+    static const old_field fields[] = {[1] = {OLD_CALL, 0, "locations", inline_location}};
+    static const old_message message = OLD_MESSAGE(fields);
+    u32s *stack = &((a_profile *)t->owner)->frames;
+    stack->n = 0;
+    if (!old_submessage(o, t, c, f, name, &message, stack)) return false;
+    dialect_reverse(stack);
+    ((sample_reader *)to)->row->stack = builder_stack(&o->b, stack->v, stack->n);
     return true;
 }
 
-static bool inline_values(old *o, a_profile *p, pb_cur *c, const pb_field *f, a_row *r)
+static bool inline_link(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
 {
+    static const old_schema links = {.link = "links"};
+    old_tables one = {.a = t->a, .schema = &links};
+    if (!pb_expect(c, f, 2, name)) return false;
+    piece *x = vec_push(t->a, &one.links);
+    if (!x) return err_memory(o->e);
+    *x = (piece){f->data, (size_t)f->value};
+    if (!old_build_links(o, &one)) return false;
+    take_link(o, ((sample_reader *)to)->row, one.link.v[0]);
+    return true;
+}
+
+static bool inline_values(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                          void *to)
+{
+    a_profile *p = t->owner;
+    a_row *r = ((sample_reader *)to)->row;
     if (f->wire == 1) return add_value(o, p, r, f->value);
-    if (!pb_expect(c, f, 2, "values")) return false;
+    if (!pb_expect(c, f, 2, name)) return false;
     if (f->value % 8)
-        return pb_fail(c, f->at, "values has %" PRIu64 " bytes, expected a multiple of 8",
+        return pb_fail(c, f->at, "the field values has %" PRIu64 " bytes, expected a multiple of 8",
                        f->value);
     for (uint64_t i = 0; i < f->value; i += 8) {
         uint64_t v = 0;
@@ -353,59 +332,46 @@ static bool inline_values(old *o, a_profile *p, pb_cur *c, const pb_field *f, a_
     return true;
 }
 
+static const old_field inline_sample_fields[] = {
+    [1] = {OLD_CALL, 0, "stacktrace", inline_stack},
+    [2] = {OLD_CALL, 0, "links", inline_link},
+    [3] = OLD_FIELD(ATTRS, sample_reader, attrs, "attributes"),
+    [4] = OLD_FIELD(U32, sample_reader, dropped, "dropped_attributes_count"),
+    [5] = {OLD_CALL, 0, "values", inline_values},
+    [6] = {OLD_CALL, 0, "timestamp_unix_nano", sample_time},
+};
+
 static bool inline_sample(old *o, a_profile *p, pb_cur c)
 {
-    keyvalue_list attrs = {0};
-    uint32_t dropped = 0;
-    a_row *r = new_row(o, p);
-    if (!r) return false;
+    static const old_message message = OLD_MESSAGE(inline_sample_fields);
+    sample_reader r = {.row = new_row(o, p)};
+    if (!r.row) return false;
     p->refs.n = 0;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            if (!pb_expect(&c, &f, 2, "stacktrace")) return false;
-            if (!inline_stack(o, p, pb_message(&c, &f), &r->stack))
-                return err_in(o->e, "stacktrace");
-            break;
-        case 2: ok = pb_expect(&c, &f, 2, "links") && inline_link(o, p, &f, r); break;
-        case 3: ok = old_attributes(o, &o->tmp, &c, &f, &attrs); break;
-        case 4: ok = old_u32(&c, &f, "dropped_attributes_count", &dropped); break;
-        case 5: ok = inline_values(o, p, &c, &f, r); break;
-        case 6: ok = old_fixed64(&c, &f, "timestamp_unix_nano", &r->time); break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    for (size_t i = 0; i < attrs.n; i++)
-        if (!old_push(o, &o->tmp, &p->refs,
-                      builder_attribute(&o->b, attrs.v[i].key, &attrs.v[i].value, (str){0})))
-            return false;
-    if (dropped && !dialect_dropped(o, dropped, "samples", &p->refs)) return false;
-    return pb_ok(&c) && end_row(o, p, r);
+    return old_fields(o, &o->tmp, &p->t, c, &message, &r) &&
+           old_build_keyvalues(o, &o->tmp, &r.attrs, &p->refs) &&
+           (!r.dropped || dialect_dropped(o, r.dropped, "samples", &p->refs)) &&
+           end_row(o, p, r.row);
 }
+
+static const old_field inline_type_fields[] = {
+    [1] = OLD_FIELD(U64, dialect_type, temporality, "aggregation_temporality"),
+    [2] = OLD_FIELD(U64, dialect_type, sample_size, "sample_size"),
+    [3] = OLD_READ(inline_name, dialect_type, type, "type"),
+    [4] = OLD_READ(inline_name, dialect_type, unit, "unit"),
+};
 
 static bool inline_type(old *o, a_profile *p, pb_cur c)
 {
+    static const old_message message = OLD_MESSAGE(inline_type_fields);
     dialect_type *t = vec_push(&o->tmp, &p->type);
-    if (!t) return old_limit(o);
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1: ok = old_u64(&c, &f, "aggregation_temporality", &t->temporality); break;
-        case 2: ok = old_u64(&c, &f, "sample_size", &t->sample_size); break;
-        case 3: ok = inline_text(o, &c, &f, "type", &t->type); break;
-        case 4: ok = inline_text(o, &c, &f, "unit", &t->unit); break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c);
+    if (!t) return err_memory(o->e);
+    return old_fields(o, &o->tmp, &p->t, c, &message, t);
 }
 
 static bool read_denormalized(old *o, a_profile *p, pb_cur c)
 {
     p->t.a = &o->tmp;
+    p->t.owner = p;
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number == 1) {
             if (!pb_expect(&c, &f, 2, "sample_types")) return false;
@@ -418,62 +384,66 @@ static bool read_denormalized(old *o, a_profile *p, pb_cur c)
         } else {
             o->n_unknown++;
         }
-        if (o->b.failed) return old_limit(o);
+        if (o->b.failed) return err_memory(o->e);
     }
     return pb_ok(&c) && a_emit_rows(o, p);
 }
 
 /* ---- the entry ---- */
 
-static bool entry_field(old *o, a_profile *p, pb_cur *c, const pb_field *f, bool bench)
+typedef struct entry {
+    a_profile p;     /* first member: DIALECT_HEAD uses offsets in a_profile */
+    pb_field member; /* the member of the oneof that is set */
+} entry;
+
+static bool member_field(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                         void *to)
 {
-    switch (f->number) {
-    case 1: return old_id_bytes(c, f, "profile_id", 16, &p->head.id);
-    case 2: return old_fixed64(c, f, "start_time_unix_nano", &p->head.start);
-    case 3: return old_fixed64(c, f, "end_time_unix_nano", &p->head.end);
-    case 4: return old_attributes(o, &o->tmp, c, f, &p->head.attrs);
-    case 5: return old_u32(c, f, "dropped_attributes_count", &p->head.dropped_attributes_count);
-    case 6:
-        if (bench) return pb_text(c, f, "original_payload_format", &p->head.payload_format);
-        break;
-    case 7: return old_bytes(c, f, "original_payload", &p->head.payload);
-    case 8:
-    case 101:
-    case 105:
-        err_at(o->e, ERR_UNSUPPORTED, pb_offset(c, f->at), "this entry holds pprof in its field %u",
-               f->number);
-        return err_hint(o->e, "give that field to --from pprof");
-    default: break;
-    }
-    o->n_unknown++;
-    return true;
+    (void)o, (void)t;
+    *(pb_field *)to = *f;
+    return pb_expect(c, f, 2, name);
 }
+
+static bool pprof_field(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
+{
+    (void)t, (void)name, (void)to;
+    err_at(o->e, ERR_UNSUPPORTED, pb_offset(c, f->at), "this entry holds pprof in its field %u",
+           f->number);
+    return err_hint(o->e, "extract that field and read it with --from pprof");
+}
+
+#define PPROF                                                                                      \
+    {                                                                                              \
+        OLD_CALL, 0, NULL, pprof_field                                                             \
+    }
+#define ENTRY(first)                                                                               \
+    DIALECT_HEAD(a_profile), [7] = A_FIELD(BYTES, head.payload, "original_payload"), [8] = PPROF,  \
+                             [101] = PPROF, [105] = PPROF,                                         \
+                             [first] = OLD_READ(member_field, entry, member, "profile"),           \
+                             [first + 1] = OLD_READ(member_field, entry, member, "profile"),       \
+                             [first + 2] = OLD_READ(member_field, entry, member, "profile")
+
+static const old_field a0_fields[] = {ENTRY(A0_NORMALIZED)};
+static const old_field bench_fields[] = {
+    ENTRY(BENCH_NORMALIZED), [6] = A_FIELD(TEXT, head.payload_format, "original_payload_format")};
 
 bool alternatives_entry(old *o, pb_cur c, const void *ctx)
 {
-    bool bench = *(const bool *)ctx;
-    a_profile p = {0};
-    pb_field member = {0};
-    for (pb_field f; pb_next(&c, &f);) {
-        uint32_t first = bench ? 102 : A0_NORMALIZED;
-        if (f.number < first || f.number > first + 2) {
-            if (!entry_field(o, &p, &c, &f, bench)) return false;
-            continue;
-        }
-        if (!pb_expect(&c, &f, 2, "profile")) return false;
-        member = f;
-        member.number = f.number - first + A0_NORMALIZED;
-    }
-    if (!pb_ok(&c)) return false;
-    pb_cur in = member.number ? pb_message(&c, &member) : pb_open(NULL, 0, o->e);
-    switch (member.number) {
-    case A0_NORMALIZED: return read_normalized(o, &p, in) || err_in(o->e, "normalized");
-    case A0_DENORMALIZED: return read_denormalized(o, &p, in) || err_in(o->e, "denormalized");
-    case A0_ARRAYS:
-        if (a_collect(o, &p, &numbers_arrays, in) && a_tables(o, &p, &numbers_arrays) &&
-            a_emit_lists(o, &p, &numbers_arrays))
-            return true;
-        return err_in(o->e, "arrays");
-    default: return a_emit_rows(o, &p);
+    static const old_message a0 = OLD_MESSAGE(a0_fields), bench = OLD_MESSAGE(bench_fields);
+    bool is_bench = *(const bool *)ctx;
+    entry x = {0};
+    a_profile *p = &x.p;
+    const pb_field *member = &x.member;
+    if (!old_fields(o, &o->tmp, &p->t, c, is_bench ? &bench : &a0, &x)) return false;
+    if (!member->number) return a_emit_rows(o, p);
+    pb_cur in = pb_message(&c, member);
+    switch (member->number - (is_bench ? BENCH_NORMALIZED - A0_NORMALIZED : 0)) {
+    case A0_NORMALIZED: return read_normalized(o, p, in) || err_in(o->e, "normalized");
+    case A0_DENORMALIZED: return read_denormalized(o, p, in) || err_in(o->e, "denormalized");
+    default:
+        return (a_collect(o, p, &schema_arrays, in) && a_tables(o, p) &&
+                a_emit_lists(o, p, &schema_arrays)) ||
+               err_in(o->e, "arrays");
     }
 }

@@ -1,4 +1,5 @@
-/* Writes `normalized` and `denormalized` in the entry of the draft's first commit (A0). */
+/* Writes `normalized` and `denormalized` in the entry of the draft's first commit (A0). The third
+ * alternative, `arrays`, is dialect A (dialect_a_write.c). */
 #include "format/dialect_a.h"
 #include "format/dialect_a_write.h"
 
@@ -6,7 +7,7 @@
 
 enum { ALT_TAKES = TAKES(TEMPORALITY) | TAKES(SAMPLE_SIZE) };
 
-/* ---- what both have ---- */
+/* ---- parts of both forms ---- */
 
 static void put_head(dw *w, const profile *p)
 {
@@ -31,7 +32,7 @@ static void note_period(dw *w, const profile *p)
         dw_note(w, LOSS_PERIOD, NULL, dict_str(&w->m->dict, p->period_type.type), "period");
 }
 
-/* Value of row k in each profile of the group. */
+/* Returns the value of row k of sample i. */
 static int64_t row_value(const dw *w, const profile *p, size_t i, uint32_t k)
 {
     sample s = sample_at(w->m, p, i);
@@ -137,7 +138,7 @@ static void inline_function(dw *w, uint32_t i)
     dw_end_or_drop(b, at, 1);
 }
 
-/* There is no place for attributes of mappings and locations. */
+/* Records the attributes of mappings and locations as lost: the format has no field for them. */
 static void note_attrs(dw *w, span attrs, uint32_t takes, const char *what)
 {
     const dict *d = &w->m->dict;
@@ -245,8 +246,8 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
 static unsigned detect_member(str bytes, unsigned member)
 {
     dialect d = dialect_detect_among(bytes, DIALECTS_A);
-    bool ours = d == DIALECT_A0 || d == DIALECT_BENCH;
-    return ours && dialect_a0_member(bytes) == member ? 92 : 0;
+    bool in_entry = d == DIALECT_A0 || d == DIALECT_BENCH;
+    return in_entry && dialect_a0_member(bytes) == member ? 92 : 0;
 }
 
 static unsigned detect_normalized(str bytes) { return detect_member(bytes, A0_NORMALIZED); }
@@ -259,12 +260,12 @@ static bool may_be(const format *f, str bytes)
     return (!member || member == own) && dialect_fits_any(bytes, DIALECTS_ALTERNATIVES);
 }
 
-/* The benchmark's container is read, but this is what is written. */
+/* The reader accepts the benchmark's container too; the writer always writes A0. */
 static bool is_current(str bytes) { return dialect_detect_among(bytes, DIALECTS_A) == DIALECT_A0; }
 
 const format format_normalized = {
     .name = "normalized",
-    .what = "the draft's alternative with a message a sample",
+    .what = "the draft's alternative with one message per sample",
     .suffixes = ".normalized",
     .carries = CARRIES_ALL &
                ~(CARRIES(VALUES) | CARRIES(ATTRIBUTE_UNITS) | CARRIES(COLUMNS) | CARRIES(PERIOD)),

@@ -1,6 +1,6 @@
-/* The draft's own way to print a profile (OTEP 237, "Example Payloads"): dialect A's fields as YAML,
- * sorted by name, the Profile's tables before the rest of it; attributes say `null` when there are
- * none, and an empty link shows both its ids.  Whole numbers stay whole. */
+/* Prints a profile as the draft does (OTEP 237, "Example Payloads"): dialect A's fields as YAML,
+ * sorted by name, the tables of the Profile first. Missing attributes are printed as `null`, and an
+ * empty link shows both its ids. Integers are printed without a decimal point. */
 #include "format/dialects.h"
 
 #include "wire/json.h"
@@ -12,13 +12,13 @@ enum { YAML_DEPTH = 200 };
 typedef struct yaml {
     buf *out;
     err *e;
-    unsigned depth, indent; /* of messages; blanks before a key */
-    bool dashed;            /* "- " stands on this line: the next key goes behind it */
+    unsigned depth, indent; /* nesting of messages; spaces before a key */
+    bool dashed;            /* this line already has "- "; the next key follows on the same line */
 } yaml;
 
 /* ---- texts ---- */
 
-/* A word that no YAML reader takes for anything but a text. */
+/* Whether every YAML reader reads this word as a string. */
 static bool is_plain(str s)
 {
     static const char *const words[] = {"null", "true", "false", "yes", "no",
@@ -41,7 +41,7 @@ static void put_text(buf *b, str s)
         json_quote(b, s);
 }
 
-/* Digits alone, or digits and an e, are numbers to YAML. */
+/* Writes an id, in quotes if YAML would read it as a number: only digits, or digits with an e. */
 static void put_id(buf *b, str id)
 {
     bool word = false;
@@ -173,7 +173,7 @@ static bool single(yaml *y, const field_desc *f, pb_cur c)
     bool empty, value = str_eq(str_of(f->message->name), STR("AnyValue"));
     buf_putc(y->out, '\n');
     y->indent += 2;
-    if (value) { /* a oneof of Go */
+    if (value) { /* printed like a oneof in Go */
         key(y, "Value");
         buf_putc(y->out, '\n');
         y->indent += 2;
@@ -181,13 +181,13 @@ static bool single(yaml *y, const field_desc *f, pb_cur c)
     bool ok = message(y, f->message, pb_message(&c, &last), &empty);
     y->indent -= value ? 4 : 2;
     if (empty && !y->out->failed) {
-        y->out->n--; /* behind the key */
+        y->out->n--; /* removes the line end after the key */
         buf_z(y->out, " {}\n");
     }
     return ok;
 }
 
-/* What is shown of a field that is not there. */
+/* Prints a field that the message lacks. */
 static bool absent(yaml *y, const message_desc *m, const field_desc *f)
 {
     bool attributes = str_eq(str_of(f->name), STR("attributes"));
@@ -200,7 +200,7 @@ static bool absent(yaml *y, const message_desc *m, const field_desc *f)
 
 /* ---- messages ---- */
 
-/* The tables of a Profile are a message of their own in the draft's code, and come first. */
+/* Orders fields by name, but tables first: in the draft's code they are a separate message. */
 static bool before(const message_desc *m, const field_desc *a, const field_desc *b)
 {
     if (str_eq(str_of(m->name), STR("Profile"))) {
@@ -252,5 +252,5 @@ bool arrays_yaml(const model *m, buf *out, err *e)
     ok = ok && message(&y, dialect_schema(DIALECT_A), pb_open(pb.p, pb.n, e), &empty);
     if (ok && empty) buf_z(out, "resource_profiles: null\n");
     buf_free(&pb);
-    return ok && (!out->failed || err_set(e, ERR_LIMIT, "no memory for the text"));
+    return ok && (!out->failed || err_set(e, ERR_MEMORY, "out of memory while writing YAML"));
 }

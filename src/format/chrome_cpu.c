@@ -1,15 +1,17 @@
-/* V8's CPU profiles inside a trace: a Profile event opens one, ProfileChunk events bring it. */
+/* Reads V8's CPU profiles inside a trace: a Profile event starts one, ProfileChunk events carry its
+ * contents. The chunks may come from other threads than the one that is profiled. */
 #include "format/chrome.h"
 
 #include "base/ban.h"
 
-/* Profiles without an id are told apart by their thread: a page and its worker have one each. */
-static bool is_it(const chrome_cpu *x, uint32_t process, uint32_t track, str id)
+/* Profiles without an id are distinguished by thread: a page and its worker each have one. */
+static bool is_same(const chrome_cpu *x, uint32_t process, uint32_t track, str id)
 {
     return x->process == process && str_eq(x->id, id) && (id.n || x->track == track);
 }
 
-/* The chunks of a profile without an id may come from a thread of the profiler: then they are of the only such profile. */
+/* Chunks without an id may come from a thread of the profiler. They then belong to the only profile
+ * of the process that has no id. */
 static uint32_t only_unnamed(const chrome *c, uint32_t process)
 {
     uint32_t found = 0;
@@ -27,7 +29,7 @@ static chrome_cpu *cpu_of(chrome *c, uint32_t process, uint32_t track, str id, b
     uint64_t h = hash_bytes(id.p, id.n, hash_mix(c->cpu_index.seed, process));
     uint32_t i = hash_first(&c->cpu_index, h);
     for (uint32_t at; hash_next(&c->cpu_index, &i, h, &at); i++)
-        if (is_it(&c->cpus.v[at], process, track, id)) return &c->cpus.v[at];
+        if (is_same(&c->cpus.v[at], process, track, id)) return &c->cpus.v[at];
     uint32_t only = id.n || opens ? 0 : only_unnamed(c, process);
     if (only) return &c->cpus.v[only - 1];
     char *copy = arena_alloc(c->work, id.n);
@@ -38,11 +40,12 @@ static chrome_cpu *cpu_of(chrome *c, uint32_t process, uint32_t track, str id, b
     *x = (chrome_cpu){
         .process = process,
         .track = track,
-        .next = c->processes.v[process].first_cpu,
         .id = {copy, id.n},
         .v = {.b = &c->b, .tree = &c->tree, .work = c->work, .l = c->l},
     };
-    c->processes.v[process].first_cpu = index + 1;
+    chrome_process *p = &c->processes.v[process];
+    *(p->last_cpu ? &c->cpus.v[p->last_cpu - 1].next : &p->first_cpu) = index + 1;
+    p->last_cpu = index + 1;
     hash_put(&c->cpu_index, i, h, index);
     return x;
 }
@@ -90,10 +93,10 @@ static bool data(v8_profile *v, json *j)
 bool chrome_read_cpu(chrome *c, chrome_id pid, chrome_id tid, str id, bool opens, json_slice args)
 {
     uint32_t track = chrome_track_of(c, pid, tid);
-    if (track == UINT32_MAX) return chrome_out_of_memory(c);
+    if (track == UINT32_MAX) return err_memory(c->e);
     chrome_cpu *x = cpu_of(c, c->tracks.v[track].process, track, id, opens);
-    if (!x) return chrome_out_of_memory(c);
-    if (opens) x->track = track; /* chunks come from a thread of the profiler */
+    if (!x) return err_memory(c->e);
+    if (opens) x->track = track; /* not from chunks, which may come from the profiler */
     if (!args.bytes.n) return true;
     json j = json_open_slice(args, c->work, c->e);
     if (json_next(&j) != JSON_OBJECT) return true;
@@ -108,7 +111,7 @@ static bool put_cpu(chrome *c, chrome_cpu *x)
 {
     uint32_t attrs[3];
     if (!x->v.nodes.n) return true;
-    if (!v8_settle(&x->v, c->e)) return err_in(c->e, "Profile %.*s", STR_ARG(x->id));
+    if (!v8_resolve(&x->v, c->e)) return err_in(c->e, "Profile %.*s", STR_ARG(x->id));
     size_t n = chrome_track_attrs(c, &c->tracks.v[x->track], attrs);
     bool timed = x->v.samples.n && x->v.deltas.n;
     uint32_t epoch[CHROME_EPOCH_ATTRS];
@@ -117,16 +120,9 @@ static bool put_cpu(chrome *c, chrome_cpu *x)
     return v8_put_cpu(&x->v, attrs, n, epoch, n_epoch, c->e);
 }
 
-/* The list of a process is newest first. */
 bool chrome_put_cpus(chrome *c, uint32_t process)
 {
-    u32s order = {0};
-    for (uint32_t at = c->processes.v[process].first_cpu; at; at = c->cpus.v[at - 1].next) {
-        uint32_t *slot = vec_push(c->work, &order);
-        if (!slot) return chrome_out_of_memory(c);
-        *slot = at - 1;
-    }
-    while (order.n)
-        if (!put_cpu(c, &c->cpus.v[order.v[--order.n]])) return false;
+    for (uint32_t at = c->processes.v[process].first_cpu; at; at = c->cpus.v[at - 1].next)
+        if (!put_cpu(c, &c->cpus.v[at - 1])) return false;
     return true;
 }

@@ -1,13 +1,15 @@
-/* One event of a trace: text to fields, quickly where it can, by the tokenizer where it must. */
+/* Parses one event of a trace from text into fields. The fast path (chrome_scan.h) handles the
+ * usual spelling; everything else, and every error, goes through the tokenizer. */
 #include "format/chrome.h"
 
 #include "format/chrome_scan.h"
 #include "base/ban.h"
 
-/* ---- by the tokenizer ---- */
+/* ---- the tokenizer path ---- */
 
-/* Text with escapes lies in the tokenizer's own memory and is gone with the next such text. */
-static bool keep(chrome *c, json *j, chrome_kept *k, str *out)
+/* Copies a text with escapes, because it is in the tokenizer's buffer, where the next such text
+ * overwrites it. */
+static bool copy_escaped(chrome *c, json *j, chrome_copy *k, str *out)
 {
     *out = (str){0};
     json_next(j);
@@ -15,12 +17,12 @@ static bool keep(chrome *c, json *j, chrome_kept *k, str *out)
     *out = j->text;
     if (j->text.p != j->scratch || !j->text.n) return true;
     k->n = 0;
-    if (!vec_reserve(c->work, k, j->text.n)) return chrome_out_of_memory(c);
+    if (!vec_reserve(c->work, k, j->text.n)) return err_memory(c->e);
     out->p = memcpy(k->v, j->text.p, j->text.n);
     return true;
 }
 
-/* Small integers, the way nearly everybody writes them. */
+/* Parses a small decimal integer without going through a double. */
 static bool quick_integer(str s, int64_t *v)
 {
     size_t i = s.n && s.p[0] == '-';
@@ -42,9 +44,9 @@ bool chrome_id_of(chrome *c, json *j, chrome_id *id)
     if (j->tok != JSON_NUMBER && j->tok != JSON_STRING) return json_expected(j, "a number or text");
     if (quick_integer(j->text, &id->number)) return true;
     id->text = j->text;
-    if (j->text.p != j->scratch || !j->text.n) return true; /* a view of the input */
+    if (j->text.p != j->scratch || !j->text.n) return true; /* the text is a view of the input */
     char *copy = arena_alloc(c->work, j->text.n);
-    if (!copy) return chrome_out_of_memory(c);
+    if (!copy) return err_memory(c->e);
     id->text.p = memcpy(copy, j->text.p, j->text.n);
     return true;
 }
@@ -64,12 +66,12 @@ static bool phase(json *j, chrome_fields *f)
     return true;
 }
 
-/* {"local": "0x1"} or {"global": ...} */
+/* Reads id2: {"local": "0x1"} or {"global": ...}. */
 static bool id2(chrome *c, json *j, chrome_fields *f)
 {
     if (json_next(j) != JSON_OBJECT) return json_skip_open(j);
     while (json_key(j))
-        if (!keep(c, j, &c->kept[2], &f->id)) return false;
+        if (!copy_escaped(c, j, &c->copies[2], &f->id)) return false;
     return !j->bad;
 }
 
@@ -80,17 +82,17 @@ static bool event_field(chrome *c, json *j, chrome_fields *f)
         if (json_is(j, "ph")) return phase(j, f);
         if (json_is(j, "ts"))
             return json_next(j), f->has_ts = json_to_scaled(j, 3, &f->ts, &c->rounded);
-        if (json_is(j, "id")) return keep(c, j, &c->kept[2], &f->id);
+        if (json_is(j, "id")) return copy_escaped(c, j, &c->copies[2], &f->id);
         break;
     case 3:
         if (json_is(j, "pid")) return json_next(j), chrome_id_of(c, j, &f->pid);
         if (json_is(j, "tid")) return json_next(j), chrome_id_of(c, j, &f->tid);
         if (json_is(j, "dur")) return dur_field(c, j, &f->dur);
-        if (json_is(j, "cat")) return keep(c, j, &c->kept[1], &f->category);
+        if (json_is(j, "cat")) return copy_escaped(c, j, &c->copies[1], &f->category);
         if (json_is(j, "id2")) return id2(c, j, f);
         break;
     case 4:
-        if (json_is(j, "name")) return keep(c, j, &c->kept[0], &f->name);
+        if (json_is(j, "name")) return copy_escaped(c, j, &c->copies[0], &f->name);
         if (json_is(j, "args")) return json_take_slice(j, &f->args);
         if (json_is(j, "tdur")) return f->details++, dur_field(c, j, &f->thread_dur);
         break;
@@ -101,7 +103,7 @@ static bool event_field(chrome *c, json *j, chrome_fields *f)
     return json_skip_value(j);
 }
 
-/* ---- quickly ---- */
+/* ---- the fast path ---- */
 
 typedef enum event_key {
     KEY_ARGS,
@@ -116,10 +118,10 @@ typedef enum event_key {
     KEY_TID,
     KEY_TS,
     KEY_TTS,
-    KEY_OTHER, /* also: the beginning of an event, for next_key[] */
+    KEY_OTHER, /* also the start of an event, for next_key[] */
 } event_key;
 
-/* A key with the quote and colon behind it, as a word. */
+/* Keys, each with the quote and colon after it, as one 64-bit word. */
 static const struct {
     uint64_t word, mask;
     size_t n;
@@ -140,7 +142,8 @@ static const struct {
 
 static bool is_key(uint64_t w, event_key k) { return (w & keys[k].mask) == keys[k].word; }
 
-/* The key at p (at its quote), behind its colon; NULL for other spellings. */
+/* Identifies the key whose quote is at p. Returns the position after its colon; NULL for other
+ * spellings. */
 static const char *find_key(const char *p, const char *limit, event_key *key, chrome_fields *f)
 {
     uint64_t w = load8(p + 1);
@@ -183,7 +186,7 @@ static inline const char *scan_args(const json *j, const char *p, const char *li
     return end;
 }
 
-/* Behind the value at p. */
+/* Reads the value at p; returns the position after it. */
 static inline const char *scan_value(const json *j, event_key key, const char *p, const char *limit,
                                      chrome_fields *f)
 {
@@ -208,7 +211,7 @@ static inline const char *scan_value(const json *j, event_key key, const char *p
     return scan_past_value(p, limit);
 }
 
-/* One of the two keys that came here lately? */
+/* Whether the key at p is one of the two that most recently followed the previous key. */
 static inline bool expected_key(const char *p, const uint8_t next[2], event_key *key)
 {
     uint64_t w = load8(p + 1);
@@ -218,14 +221,14 @@ static inline bool expected_key(const char *p, const uint8_t next[2], event_key 
     return *key != KEY_OTHER && is_key(w, *key);
 }
 
-/* The event whose { was just taken; false leaves it to the tokenizer.  Which key follows which is
- * nearly always as it was the last time. */
+/* Reads an event whose { has been read. Returns false to leave it to the tokenizer. The keys are
+ * nearly always in the same order as in the previous event. */
 static bool scan_event(chrome *c, json *j, chrome_fields *f)
 {
     if (j->end - j->p < SCAN_MARGIN) return false;
     const char *end = j->end, *limit = end - SCAN_MARGIN, *p = json_skip_blanks(j->p, end);
     uint8_t *next = c->next_key[KEY_OTHER];
-    /* Each byte is looked at once: without this every event waits for memory (5 %). */
+    /* Without the prefetch every event waits for memory, which costs 5 %. */
     for (int i = 0; i < 3; i++) __builtin_prefetch(p + 1024 + 64 * i);
     while (p < limit && *p == '"') {
         event_key key;

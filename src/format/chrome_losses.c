@@ -1,4 +1,6 @@
-/* What a Chromium trace does not tell of a model. */
+/* Records what a Chromium trace cannot represent of a model. The writer calls these functions for
+ * each process, thread and profile; chrome_profile_losses adds the entries that depend on all of
+ * them. */
 #include "format/chrome_write.h"
 
 #include "wire/anchor.h"
@@ -12,7 +14,7 @@ static void lost(ledger *l, loss_concept c, const char *path, str value)
 
 /* ---- the model ---- */
 
-static void place_losses(const dict *d, ledger *l)
+static void location_losses(const dict *d, ledger *l)
 {
     for (size_t i = 1; i < d->functions.n; i++)
         if (d->functions.v[i].filename)
@@ -47,12 +49,12 @@ void chrome_model_losses(const model *m, ledger *l)
         const scope *s = &m->scopes.v[i];
         if (s->name.n || s->version.n) lost(l, LOSS_RESOURCE, "scope.name", s->name);
     }
-    place_losses(&m->dict, l);
+    location_losses(&m->dict, l);
 }
 
 /* ---- processes ---- */
 
-/* A text of digits is read as a number. */
+/* Whether the text is read back as a number. */
 static bool is_number(str s)
 {
     size_t i = s.n && s.p[0] == '-';
@@ -66,16 +68,16 @@ static uint64_t hash_id(uint64_t h, int64_t number, str text)
     return text.n ? hash_bytes(text.p, text.n, h) : hash_mix(h, (uint64_t)number);
 }
 
-static bool find_process(chrome_writer *w, bool *was)
+static bool find_process(chrome_writer *w, bool *existed)
 {
-    *was = false;
+    *existed = false;
     if (!hash_index_room(&w->process_index, &w->work)) return false;
     int64_t pid = w->pid_text.n ? 0 : w->pid;
     uint64_t h = hash_id(w->process_index.seed, pid, w->pid_text);
     uint32_t i = hash_first(&w->process_index, h);
     for (uint32_t at; hash_next(&w->process_index, &i, h, &at); i++) {
         const chrome_process_out *p = &w->processes.v[at];
-        if (p->pid == pid && str_eq(p->text, w->pid_text)) return w->process = at, *was = true;
+        if (p->pid == pid && str_eq(p->text, w->pid_text)) return w->process = at, *existed = true;
     }
     chrome_process_out *slot = vec_push(&w->work, &w->processes);
     if (!slot) return false;
@@ -85,8 +87,8 @@ static bool find_process(chrome_writer *w, bool *was)
     return true;
 }
 
-/* pid, then title, and nothing else: that is what comes back. */
-static bool comes_back(const resource *r)
+/* Whether the attributes are those that a reader restores: pid, then title. */
+static bool is_restored(const resource *r)
 {
     size_t at = 0;
     if (at < r->attrs.n && str_eq(r->attrs.v[at].key, STR(ATTR_PROCESS_PID))) at++;
@@ -107,17 +109,18 @@ static size_t n_samples(const model *m, const resource *r)
 
 bool chrome_note_process(chrome_writer *w, const resource *r)
 {
-    bool was;
-    if (!find_process(w, &was)) return false;
-    if (was) lost(w->l, LOSS_RESOURCE, "resource", STR("several processes of one pid become one"));
-    if (r->n_scopes > 1) lost(w->l, LOSS_RESOURCE, "scope", STR("those of a process become one"));
-    if (!comes_back(r)) lost(w->l, LOSS_RESOURCE, "resource.attributes", STR("order"));
+    bool existed;
+    if (!find_process(w, &existed)) return false;
+    if (existed)
+        lost(w->l, LOSS_RESOURCE, "resource", STR("processes with the same pid are merged"));
+    if (r->n_scopes > 1) lost(w->l, LOSS_RESOURCE, "scope", STR("scopes of a process are merged"));
+    if (!is_restored(r)) lost(w->l, LOSS_RESOURCE, "resource.attributes", STR("order"));
     if (is_number(w->pid_text))
         lost(w->l, LOSS_RESOURCE, "resource.attributes", STR("process.title"));
     if (r->attrs.n && !n_samples(w->m, r)) lost(w->l, LOSS_RESOURCE, "resource", STR("no samples"));
-    if (w->made_up_pid)
+    if (w->generated_pid)
         ledger_add(w->l, STAGE_WRITE, LOSS_ARBITRARY_ID, ATTR_PROCESS_PID, "resource.attributes",
-                   STR("made up"));
+                   STR("generated"));
     return true;
 }
 
@@ -131,7 +134,7 @@ static chrome_thread_out thread_of(const chrome_writer *w, const lane *l)
                                .name = l->name};
 }
 
-/* The thread of that number or text, new or not; NULL: out of memory. */
+/* Finds or adds the thread with that number or text. Returns NULL when out of memory. */
 static chrome_thread_out *find_thread(chrome_writer *w, const chrome_thread_out *want)
 {
     if (!hash_index_room(&w->thread_index, &w->work)) return NULL;
@@ -157,11 +160,11 @@ bool chrome_note_thread(chrome_writer *w, const lane *l)
     if (t->shared) lost(w->l, LOSS_ATTRIBUTE, "samples[].attributes", STR(ATTR_THREAD_NAME));
     if (!l->has_tid && !l->name.n && !l->id.n)
         ledger_add(w->l, STAGE_WRITE, LOSS_ARBITRARY_ID, ATTR_THREAD_ID, "samples[].attributes",
-                   STR("made up"));
+                   STR("generated"));
     return true;
 }
 
-/* No other lane has its track. */
+/* Whether no other lane uses the lane's track. */
 static bool has_track(chrome_writer *w, const lanes *all, const lane *l, bool async)
 {
     bool thread = l->has_tid || l->name.n;
@@ -173,12 +176,12 @@ static bool has_track(chrome_writer *w, const lanes *all, const lane *l, bool as
 
 /* ---- profiles ---- */
 
-static bool says_interval(const model *m, const profile *p)
+static bool is_interval(const model *m, const profile *p)
 {
     return lane_is_true(lane_profile_attr(m, p, KILN_ATTR_EVENT_INTERVAL));
 }
 
-/* The category that all frames of a stack have; asynchronous events of two are two tracks. */
+/* Finds the category that all frames of a stack share. Two categories would be two async tracks. */
 static bool one_category(lane_frames *f, uint32_t stack, str *category, bool *known)
 {
     if (!lane_frames_of(f, stack)) return false;
@@ -190,8 +193,8 @@ static bool one_category(lane_frames *f, uint32_t stack, str *category, bool *kn
     return true;
 }
 
-/* Without frames there is no event, only a pause. */
-static bool is_telling(const lane_item *x)
+/* Whether an item is written as an event; one without frames is only a pause. */
+static bool has_event(const lane_item *x)
 {
     int64_t end;
     return x->value >= 0 && x->time <= INT64_MAX && (x->depth || !x->value) &&
@@ -207,7 +210,7 @@ static bool lanes_apart(chrome_writer *w, const lanes *all, bool async)
         str category = {0};
         if (!has_track(w, all, l, async)) return false;
         for (size_t k = l->first; k < l->first + l->n; k++) {
-            if (!is_telling(&all->items.v[k])) return false;
+            if (!has_event(&all->items.v[k])) return false;
             depth |= all->items.v[k].depth;
             if (async && !one_category(&w->frames, all->items.v[k].stack, &category, &known))
                 return false;
@@ -221,7 +224,7 @@ chrome_kind_out chrome_kind_of(chrome_writer *w, const profile *p, const lanes *
     chrome_process_out *at = &w->processes.v[w->process];
     bool async = str_eq(dict_str(&w->m->dict, p->sample_type.type), STR("async"));
     bool *taken = async ? &at->async : &at->events;
-    if (!says_interval(w->m, p) || !all->items.n || !all->all_timed || *taken ||
+    if (!is_interval(w->m, p) || !all->items.n || !all->all_timed || *taken ||
         !lanes_apart(w, all, async))
         return CHROME_AS_SAMPLES;
     *taken = true;
@@ -232,14 +235,14 @@ static void type_losses(chrome_writer *w, const profile *p, chrome_kind_out kind
 {
     str type = dict_str(&w->m->dict, p->sample_type.type),
         unit = dict_str(&w->m->dict, p->sample_type.unit);
-    bool kept = kind == CHROME_AS_SAMPLES
-                    ? type.n && unit.n && !memchr(type.p, '/', type.n)
-                    : (str_eq(type, STR("wall")) || str_eq(type, STR("async"))) &&
-                          str_eq(unit, STR("nanoseconds"));
-    if (!kept) lost(w->l, LOSS_VALUE_TYPE, "profile.sample_type", type);
+    bool representable = kind == CHROME_AS_SAMPLES
+                             ? type.n && unit.n && !memchr(type.p, '/', type.n)
+                             : (str_eq(type, STR("wall")) || str_eq(type, STR("async"))) &&
+                                   str_eq(unit, STR("nanoseconds"));
+    if (!representable) lost(w->l, LOSS_VALUE_TYPE, "profile.sample_type", type);
 }
 
-/* The window of a trace is that of its events. */
+/* Whether the profile's time range equals that of its events. A trace represents no other range. */
 static bool same_window(const profile *p, const lanes *all, bool lengths)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -326,7 +329,7 @@ static void order_losses(chrome_writer *w)
     for (size_t i = 1; i < n; i++) moved += v[i].profile < v[i - 1].profile;
     if (joined) {
         ledger_add_n(w->l, STAGE_WRITE, LOSS_MIXED_SHAPE, NULL, joined, "profiles[]",
-                     STR("those of one type become one"));
+                     STR("profiles of one type are merged"));
         lost(w->l, LOSS_TIME, "profile.time_unix_nano", (str){0});
     }
     ledger_add_n(w->l, STAGE_WRITE, LOSS_SAMPLE_TYPE_ORDER, NULL, moved, "profiles[]", (str){0});
@@ -352,11 +355,11 @@ bool chrome_profile_losses(chrome_writer *w)
     for (size_t i = 0; i < w->samples.n; i++) {
         const sample_out *s = &w->samples.v[i];
         sample_count *c = &of[s->profile];
-        const str who = s->lane.has_tid ? (str){0} : s->lane.name;
-        uint64_t id = hash_id(hash_mix(1, s->node), s->lane.tid, who);
+        const str name = s->lane.has_tid ? (str){0} : s->lane.name;
+        uint64_t id = hash_id(hash_mix(1, s->node), s->lane.tid, name);
         if (!first[s->profile]) first[s->profile] = i + 1;
         c->weighed |= s->weight != 1;
-        if (!lane_shape_see(&c->shape, id, s->sample, s->nth)) return false;
+        if (!lane_shape_add(&c->shape, id, s->sample, s->nth)) return false;
     }
     for (size_t i = 0; i < w->profiles.n; i++) {
         chrome_profile_out *p = &w->profiles.v[i];

@@ -1,4 +1,5 @@
-/* Events of a track as pieces: a stack, when it began, how long it lasted. */
+/* Turns the events of a track into pieces: a stack, its start and its length. Pieces are packed
+ * into a few bytes each. Tracks that are out of order are sorted first. */
 #include "format/chrome.h"
 
 #include "wire/carried.h"
@@ -16,7 +17,7 @@ static inline uint8_t *put(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* What put() wrote; nobody else writes these bytes. */
+/* Decodes a number that put() wrote. Nothing else writes these bytes, so they need no checks. */
 static inline const uint8_t *get(const uint8_t *p, uint64_t *v)
 {
     uint64_t r = *p++;
@@ -30,13 +31,13 @@ static inline const uint8_t *get(const uint8_t *p, uint64_t *v)
     return p;
 }
 
-/* node and "has an attribute" | pause since the piece before | length | attribute */
+/* Packs node and "has an attribute" | pause since the previous piece | length | attribute. */
 static void on_piece(void *self, uint32_t node, uint32_t attr, int64_t at, int64_t length)
 {
     enum { MOST = 5 + 10 + 10 + 5 };
     chrome *c = self;
     chrome_track *t = &c->tracks.v[c->playing];
-    if (length == 0) { /* of several at one moment a sample keeps the times, not the order */
+    if (length == 0) { /* the order of simultaneous events is lost */
         t->n_flat += t->n_pieces && at == t->flat_at;
         t->flat_at = at;
     }
@@ -90,17 +91,17 @@ static bool play_event(chrome *c, uint32_t track, const chrome_event *v)
     nest_until(&t->nest, v->ts);
     if (v->kind == CHROME_END) {
         t->n_stray += !nest_end(&t->nest);
-        return !c->b.failed || chrome_out_of_memory(c);
+        return !c->b.failed || err_memory(c->e);
     }
     int64_t end = INT64_MAX;
     if (v->kind == CHROME_COMPLETE && (ckd_add(&end, v->ts, v->dur) || end == INT64_MAX))
         end = INT64_MAX - 1;
     if (!nest_push(&t->nest, v->loc, v->attr, end)) c->b.failed = true;
-    return !c->b.failed || chrome_out_of_memory(c);
+    return !c->b.failed || err_memory(c->e);
 }
 
-/* Of intervals that begin together the longest must come first: it is outside.  How long a B lasts is
- * not known yet. */
+/* Whether the event is in order. Of intervals that start together, the longest must come first,
+ * because it is the outer one. The duration of a B is not known yet. */
 static bool in_order(const chrome_track *t, const chrome_event *v)
 {
     if (v->ts != t->last_ts) return v->ts > t->last_ts;
@@ -109,14 +110,14 @@ static bool in_order(const chrome_track *t, const chrome_event *v)
     return v->kind == CHROME_BEGIN || v->dur <= t->last_dur;
 }
 
-static void give_up(chrome *c, chrome_track *t)
+static void drop_pieces(chrome *c, chrome_track *t)
 {
     t->unsorted = c->any_unsorted = true;
     t->packed.n = 0;
     t->n_pieces = 0;
     t->n_stray = t->n_flat = 0;
     t->flat_at = INT64_MIN;
-    t->nest.n_odd = 0;
+    t->nest.n_overlaps = 0;
     t->piece_end = 0;
     nest_reset(&t->nest);
 }
@@ -128,19 +129,19 @@ bool chrome_add(chrome *c, uint32_t track, const chrome_event *v)
     if (t->unsorted) {
         if (!c->again) return true;
         chrome_sortable *slot = t->events.n < UINT32_MAX ? vec_push(c->work, &t->events) : NULL;
-        if (!slot) return chrome_out_of_memory(c);
+        if (!slot) return err_memory(c->e);
         *slot = (chrome_sortable){*v, (uint32_t)(t->events.n - 1)};
         return true;
     }
     if (c->again) return true;
-    if (!in_order(t, v)) return give_up(c, t), true;
+    if (!in_order(t, v)) return drop_pieces(c, t), true;
     t->last_kind = v->kind;
     t->last_dur = v->dur;
     t->last_ts = v->ts;
     return play_event(c, track, v);
 }
 
-/* ---- tracks that are out of order ---- */
+/* ---- unsorted tracks ---- */
 
 static int by_ts(const void *left, const void *right)
 {
@@ -156,7 +157,7 @@ static int by_dur(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* The duration of a B, from the E that closes it.  open[]: the Bs without one so far. */
+/* Computes the duration of each B from the E that closes it. open[]: scratch, n entries. */
 static void measure_begins(chrome_sortable *v, size_t n, uint32_t *open)
 {
     size_t depth = 0;
@@ -171,13 +172,13 @@ static void measure_begins(chrome_sortable *v, size_t n, uint32_t *open)
     }
 }
 
-/* By time; of intervals that begin together, with no E between, the longest first; otherwise as in
- * the file. */
+/* Sorts by time. Of intervals that start together without an E between them, the longest comes
+ * first; all other ties keep their order in the file. */
 static bool sort_events(chrome *c, chrome_sortable *v, size_t n)
 {
     arena a = arena_beside(c->work);
     uint32_t *open = arena_array(&a, n, sizeof *open);
-    if (!open) return arena_free(&a), chrome_out_of_memory(c);
+    if (!open) return arena_free(&a), err_memory(c->e);
     qsort(v, n, sizeof *v, by_ts);
     measure_begins(v, n, open);
     arena_free(&a);
@@ -201,9 +202,9 @@ static bool finish_track(chrome *c, uint32_t track)
     c->playing = track;
     nest_finish(&t->nest, t->max_ts);
     c->n_stray += t->n_stray;
-    c->n_odd += t->nest.n_odd;
+    c->n_overlaps += t->nest.n_overlaps;
     c->n_flat += t->n_flat;
-    return !c->b.failed || chrome_out_of_memory(c);
+    return !c->b.failed || err_memory(c->e);
 }
 
 bool chrome_finish_tracks(chrome *c)
@@ -215,12 +216,12 @@ bool chrome_finish_tracks(chrome *c)
 
 /* ---- into the model ---- */
 
-/* The key of a node without arguments; only those of the track at hand (stamp) count. */
+/* The sample key of a node without arguments; valid if `stamp` is that of the current track. */
 typedef struct node_key {
     uint32_t stamp, key;
 } node_key;
 
-/* Of a node with arguments, as long as nobody else needs the place. */
+/* The sample key of a node with arguments, cached until another node needs the slot. */
 enum { RECENT_KEYS = 1024 };
 typedef struct recent_key {
     uint32_t stamp, node, attr, key;
@@ -277,7 +278,7 @@ static bool put_track(chrome_player *p, const chrome_track *t)
         c->n_negative += x.at < 0;
         observe_put(&p->o, key_for(p, &x), x.at < 0 ? 0 : (uint64_t)x.at, x.length);
     }
-    return !c->b.failed || chrome_out_of_memory(c);
+    return !c->b.failed || err_memory(c->e);
 }
 
 static void open_profile(chrome *c, bool async)
@@ -289,7 +290,7 @@ static void open_profile(chrome *c, bool async)
     builder_profile_attrs(&c->b, attrs, n);
 }
 
-/* One for all processes: its table of nodes is as large as the trace has stacks. */
+/* One player serves all processes: its table of nodes has one entry per stack of the trace. */
 static chrome_player *player_of(chrome *c)
 {
     if (c->player) return c->player;
@@ -305,7 +306,7 @@ bool chrome_put_intervals(chrome *c, uint32_t process, bool async)
 {
     bool opened = false;
     chrome_player *p = player_of(c);
-    if (!p) return chrome_out_of_memory(c);
+    if (!p) return err_memory(c->e);
     for (uint32_t at = c->processes.v[process].first_track; at; at = c->tracks.v[at - 1].next) {
         const chrome_track *t = &c->tracks.v[at - 1];
         if (t->async != async || !t->n_pieces) continue;
@@ -314,5 +315,5 @@ bool chrome_put_intervals(chrome *c, uint32_t process, bool async)
         if (!put_track(p, t)) return false;
     }
     if (opened) observe_window(&c->b.m.profiles.v[c->b.m.profiles.n - 1], p->o.first, p->o.last);
-    return !c->b.failed || chrome_out_of_memory(c);
+    return !c->b.failed || err_memory(c->e);
 }

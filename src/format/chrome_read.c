@@ -1,30 +1,32 @@
+/* Reads a Chromium trace: the file around its events, and the meaning of each phase. The text is
+ * scanned once; unsorted tracks need a second scan (chrome.h). */
 #include "format/chrome.h"
 
-#include "base/when.h"
+#include "base/time.h"
 #include "wire/carried.h"
 #include "wire/json_quick.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
-enum { TELL_EVERY = 4 << 20 }; /* bytes */
+enum { PROGRESS_STEP = 4 << 20 }; /* bytes */
 
 typedef struct trace {
     chrome c;
     const read_opts *o;
-    const char *begin, *told; /* the text; how far whoever looks on was told */
+    const char *begin, *reported; /* the text; position of the last progress report */
     size_t n_bytes;
-    uint64_t n_events; /* so far */
+    uint64_t n_events; /* read so far */
     uint64_t n_other, n_details, n_metadata, n_args_lost;
-    char first_other; /* ph of the first event that has no place */
+    char first_other; /* ph of the first event that the model cannot represent */
     str first_detail;
-    bool cut, in_event; /* the input ended early, inside an event */
+    bool cut, in_event; /* the input ended early; it ended inside an event */
     uint64_t n_left_out;
-    err odd; /* what was wrong with the first event that was left out */
+    err first_skipped; /* the error of the first event that was skipped */
 } trace;
 
 /* ---- arguments ---- */
 
-/* The quick way past them looks at brackets only. */
+/* Whether the text of arguments is valid JSON; the fast path only checks that brackets balance. */
 static bool is_json(trace *t, json_slice text)
 {
     err ignored = {0};
@@ -32,7 +34,7 @@ static bool is_json(trace *t, json_slice text)
     return json_next(&j) == JSON_OBJECT && json_skip_open(&j) && json_finish(&j);
 }
 
-/* The attribute with the text of `args`, while there are few different ones; 0: not kept. */
+/* Returns an attribute with the text of `args`; 0 when there are too many distinct texts. */
 static uint32_t args_attr(trace *t, json_slice args)
 {
     chrome *c = &t->c;
@@ -57,7 +59,7 @@ static uint32_t args_attr(trace *t, json_slice args)
     return *slot;
 }
 
-/* ---- what an event means ---- */
+/* ---- event phases ---- */
 
 static bool interval(trace *t, const chrome_fields *f, chrome_kind kind, bool async, json *j)
 {
@@ -65,7 +67,7 @@ static bool interval(trace *t, const chrome_fields *f, chrome_kind kind, bool as
     if (!f->has_ts) return json_fail(j, "an event of phase %c has no ts", f->ph);
     uint32_t track = async ? chrome_async_track_of(c, f->pid, f->category, f->id)
                            : chrome_track_of(c, f->pid, f->tid);
-    if (track == UINT32_MAX) return chrome_out_of_memory(c);
+    if (track == UINT32_MAX) return err_memory(c->e);
     chrome_event v = {.ts = f->ts, .dur = f->dur < 0 ? f->thread_dur : f->dur, .kind = kind};
     if (kind != CHROME_END) {
         v.loc = chrome_location(c, f->name, f->category);
@@ -76,20 +78,14 @@ static bool interval(trace *t, const chrome_fields *f, chrome_kind kind, bool as
     return chrome_add(c, track, &v);
 }
 
-/* args.name of a metadata event. */
+/* Reads args.name of a metadata event. */
 static bool metadata_name(trace *t, const chrome_fields *f, str *out)
 {
     json j = json_open_slice(f->args, t->c.work, t->c.e);
     if (!f->args.bytes.n || json_next(&j) != JSON_OBJECT) return true;
     while (json_key(&j)) {
-        bool mine = json_is(&j, "name");
-        if (json_next(&j) == JSON_STRING && mine) {
-            char *copy = arena_alloc(t->c.work, j.text.n);
-            if (!copy) return chrome_out_of_memory(&t->c);
-            if (j.text.n) memcpy(copy, j.text.p, j.text.n);
-            *out = (str){copy, j.text.n};
-        }
-        if (!json_skip_open(&j)) return false;
+        bool is_name = json_is(&j, "name");
+        if (!(is_name ? json_take_text(&j, t->c.work, out) : json_skip_value(&j))) return false;
     }
     return !j.bad;
 }
@@ -103,7 +99,7 @@ static bool metadata(trace *t, const chrome_fields *f)
     if (!process && !thread) return t->n_metadata++, true;
     if (!metadata_name(t, f, &name)) return false;
     uint32_t at = process ? chrome_process_of(c, f->pid) : chrome_track_of(c, f->pid, f->tid);
-    if (at == UINT32_MAX) return chrome_out_of_memory(c);
+    if (at == UINT32_MAX) return err_memory(c->e);
     *(process ? &c->processes.v[at].name : &c->tracks.v[at].name) = name;
     return true;
 }
@@ -151,7 +147,7 @@ static bool apply(trace *t, const chrome_fields *f, json *j)
 
 static bool ended_early(const json *j);
 
-/* Where the tokenizer stood when it had taken the first token of an event. */
+/* State of the tokenizer after the first token of an event. */
 typedef struct event_start {
     const char *p;
     json_token tok;
@@ -160,8 +156,8 @@ typedef struct event_start {
     bool in_object;
 } event_start;
 
-/* Whatever is odd in an event is the loss of that event, as long as its brackets are right: back to its beginning and over it. */
-static bool leave_out(trace *t, json *j, const event_start *s)
+/* Skips an invalid event whose brackets are balanced, from its start. Only that event is lost. */
+static bool skip_event(trace *t, json *j, const event_start *s)
 {
     err *e = t->c.e;
     if (e->code != ERR_MALFORMED || ended_early(j)) return false;
@@ -176,8 +172,8 @@ static bool leave_out(trace *t, json *j, const event_start *s)
     snprintf(path, sizeof path, "traceEvents[%" PRIu64 "]", t->n_events);
     ledger_add(t->c.l, STAGE_READ, LOSS_DAMAGED, NULL, path, str_of(why.msg));
     if (t->n_left_out++) return true;
-    t->odd = why;
-    return err_in(&t->odd, "%s", path), true;
+    t->first_skipped = why;
+    return err_in(&t->first_skipped, "%s", path), true;
 }
 
 static bool event(trace *t, json *j)
@@ -185,23 +181,23 @@ static bool event(trace *t, json *j)
     chrome_fields f;
     event_start s = {j->p, j->tok, j->depth, j->expect, j->in_object};
     t->in_event = true;
-    bool ok = (chrome_read_event(&t->c, j, &f) && apply(t, &f, j)) || leave_out(t, j, &s);
+    bool ok = (chrome_read_event(&t->c, j, &f) && apply(t, &f, j)) || skip_event(t, j, &s);
     t->in_event = !ok;
     return ok;
 }
 
-/* The [ is taken. */
-static void tell(trace *t, const char *at)
+/* Reports progress inside the list of events. */
+static void report_progress(trace *t, const char *at)
 {
-    t->told = at;
-    t->o->progress(t->o->who, (uint64_t)(at - t->begin), t->n_bytes);
+    t->reported = at;
+    t->o->progress(t->o->ctx, (uint64_t)(at - t->begin), t->n_bytes);
 }
 
 static bool events(trace *t, json *j)
 {
     for (; json_take_open(j, true) || json_element(j); t->n_events++) {
         if (!event(t, j)) return err_in(t->c.e, "traceEvents[%" PRIu64 "]", t->n_events);
-        if (t->told && j->p - t->told >= TELL_EVERY) tell(t, j->p);
+        if (t->reported && j->p - t->reported >= PROGRESS_STEP) report_progress(t, j->p);
     }
     return !j->bad;
 }
@@ -216,7 +212,7 @@ size_t chrome_epoch(chrome *c, uint32_t attrs[CHROME_EPOCH_ATTRS])
     return 2;
 }
 
-/* DevTools says when a recording began: "startTime": "2023-06-04T05:13:20.473Z". */
+/* DevTools stores the start of the recording: "startTime": "2023-06-04T05:13:20.473Z". */
 static bool file_metadata(trace *t, json *j)
 {
     if (json_next(j) != JSON_OBJECT) return json_skip_open(j);
@@ -236,7 +232,7 @@ static bool object(trace *t, json *j)
     while (json_key(j)) {
         bool ok;
         if (json_is(j, "traceEvents"))
-            ok = json_want_array(j) && events(t, j);
+            ok = json_expect_array(j) && events(t, j);
         else if (json_is(j, "samples") && !t->c.again)
             ok = chrome_read_samples(&t->c, j);
         else if (json_is(j, "stackFrames") && !t->c.again)
@@ -250,7 +246,7 @@ static bool object(trace *t, json *j)
     return !j->bad;
 }
 
-/* Did the tokenizer stop because there was nothing more?  Its token begins at j->p. */
+/* Whether the tokenizer failed because the input ended; the failed token starts at j->p. */
 static bool ended_early(const json *j)
 {
     if (!j->bad || !j->e || j->e->code != ERR_MALFORMED) return false;
@@ -272,7 +268,7 @@ static bool ended_early(const json *j)
     return false;
 }
 
-/* A list of events may end anywhere: Chrome writes its ] last, if at all. */
+/* Reads the file. The list of events may end anywhere: Chrome writes its ] last, if at all. */
 static bool read_text(trace *t, str bytes, err *e)
 {
     err own = {0};
@@ -280,7 +276,7 @@ static bool read_text(trace *t, str bytes, err *e)
     json j = json_open_text(bytes, t->c.work, &own);
     t->begin = bytes.p;
     t->n_bytes = bytes.n;
-    t->told = t->o->progress ? bytes.p : NULL;
+    t->reported = t->o->progress ? bytes.p : NULL;
     json_token first = json_next(&j);
     bool ok = first == JSON_ARRAY    ? events(t, &j)
               : first == JSON_OBJECT ? object(t, &j)
@@ -288,7 +284,7 @@ static bool read_text(trace *t, str bytes, err *e)
     ok = ok && json_finish(&j);
     t->c.e = e;
     if (ok && t->n_left_out && t->n_left_out == t->n_events)
-        own = t->odd, ok = false; /* not one is whole */
+        own = t->first_skipped, ok = false; /* no event is complete */
     if (ok) return true;
     bool list = first == JSON_ARRAY || first == JSON_OBJECT;
     if (list && ended_early(&j)) {
@@ -299,7 +295,7 @@ static bool read_text(trace *t, str bytes, err *e)
     return false;
 }
 
-/* For the events of tracks that are out of order; everything else has been seen. */
+/* Reads the events of unsorted tracks; the first scan has handled all others. */
 static bool read_again(trace *t, str bytes, err *e)
 {
     if (!t->c.any_unsorted) return true;
@@ -337,7 +333,7 @@ static bool has_data(const chrome *c, const chrome_process *p)
 
 static bool put_all(chrome *c)
 {
-    if (!chrome_finish_tracks(c) || !chrome_settle_samples(c)) return false;
+    if (!chrome_finish_tracks(c) || !chrome_resolve_samples(c)) return false;
     for (uint32_t i = 0; i < c->processes.n; i++) {
         if (!has_data(c, &c->processes.v[i])) continue;
         put_resource(c, &c->processes.v[i]);
@@ -345,7 +341,7 @@ static bool put_all(chrome *c)
             !chrome_put_samples(c, i) || !chrome_put_intervals(c, i, true))
             return false;
     }
-    return !c->b.failed || chrome_out_of_memory(c);
+    return !c->b.failed || err_memory(c->e);
 }
 
 static void losses(const trace *t)
@@ -359,11 +355,12 @@ static void losses(const trace *t)
     ledger_add_n(l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, t->n_details, "traceEvents[]",
                  t->first_detail);
     ledger_add_n(l, STAGE_READ, LOSS_METADATA, NULL, t->n_metadata, "metadata", (str){0});
-    ledger_add_n(l, STAGE_READ, LOSS_ROUNDED, NULL, c->rounded, "traceEvents[].ts", STR("to ns"));
+    ledger_add_n(l, STAGE_READ, LOSS_ROUNDED, NULL, c->rounded, "traceEvents[].ts",
+                 STR("rounded to ns"));
     ledger_add_n(l, STAGE_READ, LOSS_STACK_DEPTH, NULL, c->tree.n_cut, "traceEvents", (str){0});
     ledger_add_n(l, STAGE_READ, LOSS_EVENT_ORDER, NULL, c->n_flat, "traceEvents",
                  STR("without length"));
-    ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_odd, "traceEvents", STR("overlap"));
+    ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_overlaps, "traceEvents", STR("overlap"));
     ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_stray, "traceEvents", STR("E without B"));
     ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_unclosed, "traceEvents",
                  STR("B without E"));
@@ -376,12 +373,14 @@ static void losses(const trace *t)
                  "traceEvents[].args", (str){0});
 }
 
-bool chrome_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
+bool chrome_read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
+                 layout_verdict *verdict, err *e)
 {
+    (void)f, (void)verdict;
     arena work = arena_beside(a);
     trace t = {.o = o, .c = {.work = &work, .l = o->ledger, .e = e}};
-    bool ok = (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
-              chrome_out_of_memory(&t.c);
+    bool ok =
+        (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) || err_memory(t.c.e);
     ok = ok && read_text(&t, bytes, e) && read_again(&t, bytes, e) && put_all(&t.c);
     if (ok) losses(&t);
     ok = ok && builder_finish(&t.c.b, out, e);
@@ -396,19 +395,6 @@ static unsigned detect(str bytes)
     return json_kind_of(bytes) == JSON_KIND_CHROME ? JSON_KIND_SURE : 0;
 }
 
-static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
-                 layout_verdict *verdict, err *e)
-{
-    (void)f, (void)verdict;
-    return chrome_read(bytes, o, a, out, e);
-}
-
-static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
-{
-    (void)f;
-    return chrome_write(m, o, out, e);
-}
-
 const format format_chrome = {
     .name = "chrome",
     .what = "Chromium's trace event JSON",
@@ -416,6 +402,6 @@ const format format_chrome = {
     .carries = CARRIES(STACKS) | CARRIES(TYPES) | CARRIES(TIMESTAMPS),
     .text = true,
     .detect = detect,
-    .read = read,
-    .write = write,
+    .read = chrome_read,
+    .write = chrome_write,
 };

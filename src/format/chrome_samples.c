@@ -1,4 +1,5 @@
-/* `samples` and `stackFrames` of a trace. */
+/* Reads `samples` and `stackFrames` of a trace. Either may come first in the file, so references
+ * are resolved at the end. */
 #include "format/chrome.h"
 
 #include "wire/carried.h"
@@ -6,7 +7,8 @@
 
 /* ---- stack frames ---- */
 
-/* The frame with that id, maybe not known yet; UINT32_MAX when out of memory. */
+/* Finds or adds the frame with that id, which may not be defined yet. Returns UINT32_MAX when out
+ * of memory. */
 static uint32_t frame_of(chrome *c, str id)
 {
     if (!hash_index_room(&c->frame_index, c->work)) return UINT32_MAX;
@@ -23,7 +25,8 @@ static uint32_t frame_of(chrome *c, str id)
     return (uint32_t)(c->frames.n - 1);
 }
 
-/* An id is text or a number, the same thing; null and absent mean none.  + 1. */
+/* Reads the id of a frame. Text and number are equivalent; null or a missing id means none. Sets
+ * *out to the frame's index + 1, or 0. */
 static bool frame_ref(chrome *c, json *j, uint32_t *out)
 {
     *out = 0;
@@ -33,28 +36,18 @@ static bool frame_ref(chrome *c, json *j, uint32_t *out)
         return json_expected(j, "the id of a frame");
     uint32_t at = frame_of(c, j->text);
     *out = at + 1;
-    return at != UINT32_MAX || chrome_out_of_memory(c);
-}
-
-static bool keep_text(chrome *c, json *j, str *out)
-{
-    if (json_next(j) != JSON_STRING) return json_skip_open(j);
-    char *copy = arena_alloc(c->work, j->text.n);
-    if (!copy) return chrome_out_of_memory(c);
-    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
-    *out = (str){copy, j->text.n};
-    return true;
+    return at != UINT32_MAX || err_memory(c->e);
 }
 
 static bool stack_frame(chrome *c, json *j)
 {
     uint32_t at = frame_of(c, j->text), parent = 0;
-    if (at == UINT32_MAX) return chrome_out_of_memory(c);
+    if (at == UINT32_MAX) return err_memory(c->e);
     str name = {0}, category = {0};
-    if (!json_want_object(j)) return false;
+    if (!json_expect_object(j)) return false;
     while (json_key(j)) {
-        bool ok = json_is(j, "name")       ? keep_text(c, j, &name)
-                  : json_is(j, "category") ? keep_text(c, j, &category)
+        bool ok = json_is(j, "name")       ? json_take_text(j, c->work, &name)
+                  : json_is(j, "category") ? json_take_text(j, c->work, &category)
                   : json_is(j, "parent")   ? frame_ref(c, j, &parent)
                                            : json_skip_value(j);
         if (!ok) return false;
@@ -68,26 +61,26 @@ static bool stack_frame(chrome *c, json *j)
 
 bool chrome_read_stack_frames(chrome *c, json *j)
 {
-    if (!json_want_object(j)) return false;
+    if (!json_expect_object(j)) return false;
     while (json_key(j))
         if (!stack_frame(c, j)) return err_in(c->e, "stackFrames");
     return !j->bad;
 }
 
-static bool settle_frame(chrome *c, uint32_t at, u32s *path)
+static bool resolve_frame(chrome *c, uint32_t at, u32s *path)
 {
     path->n = 0;
     uint32_t up = at + 1;
     for (; up && !c->frames.v[up - 1].node; up = c->frames.v[up - 1].parent) {
         chrome_frame *f = &c->frames.v[up - 1];
-        if (f->busy) { /* above itself */
+        if (f->busy) { /* the frame is its own ancestor */
             ledger_add(c->l, STAGE_READ, LOSS_INDEX_REPAIRED, NULL, "stackFrames[].parent", f->id);
             up = 0;
             break;
         }
         f->busy = true;
         uint32_t *slot = vec_push(c->work, path);
-        if (!slot) return chrome_out_of_memory(c);
+        if (!slot) return err_memory(c->e);
         *slot = up - 1;
     }
     uint32_t node = up ? c->frames.v[up - 1].node - 1 : 0;
@@ -116,9 +109,10 @@ static uint32_t type_of(chrome *c, uint32_t process, str name)
     if (!t) return UINT32_MAX;
     if (name.n) memcpy(copy, name.p, name.n);
     uint32_t index = (uint32_t)(c->types.n - 1);
-    *t = (chrome_type){
-        .process = process, .name = {copy, name.n}, .next = c->processes.v[process].first_type};
-    c->processes.v[process].first_type = index + 1;
+    *t = (chrome_type){.process = process, .name = {copy, name.n}};
+    chrome_process *p = &c->processes.v[process];
+    *(p->last_type ? &c->types.v[p->last_type - 1].next : &p->first_type) = index + 1;
+    p->last_type = index + 1;
     hash_put(&c->type_index, i, h, index);
     return index;
 }
@@ -138,7 +132,7 @@ static bool sample_field(chrome *c, json *j, sample_fields *f)
     if (json_is(j, "tid")) return json_next(j), chrome_id_of(c, j, &f->tid);
     if (json_is(j, "pid")) return json_next(j), f->has_pid = chrome_id_of(c, j, &f->pid);
     if (json_is(j, "sf")) return frame_ref(c, j, &f->s.frame);
-    if (json_is(j, "name")) return keep_text(c, j, &f->name);
+    if (json_is(j, "name")) return json_take_text(j, c->work, &f->name);
     return json_skip_value(j);
 }
 
@@ -154,14 +148,14 @@ static bool one_sample(chrome *c, json *j)
     f.s.type =
         f.s.track == UINT32_MAX ? UINT32_MAX : type_of(c, c->tracks.v[f.s.track].process, f.name);
     chrome_sample *slot = f.s.type != UINT32_MAX ? vec_push(c->work, &c->samples) : NULL;
-    if (!slot || c->samples.n == UINT32_MAX) return chrome_out_of_memory(c);
+    if (!slot || c->samples.n == UINT32_MAX) return err_memory(c->e);
     *slot = f.s;
     return true;
 }
 
 bool chrome_read_samples(chrome *c, json *j)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     while (json_element(j))
         if (!one_sample(c, j)) return err_in(c->e, "samples[%zu]", c->samples.n);
     return !j->bad;
@@ -174,11 +168,11 @@ static int by_type(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-bool chrome_settle_samples(chrome *c)
+bool chrome_resolve_samples(chrome *c)
 {
     u32s path = {0};
     for (uint32_t i = 0; i < c->frames.n; i++)
-        if (!settle_frame(c, i, &path)) return false;
+        if (!resolve_frame(c, i, &path)) return false;
     if (c->samples.n) qsort(c->samples.v, c->samples.n, sizeof *c->samples.v, by_type);
     for (size_t i = 0; i < c->samples.n; i++) {
         chrome_type *t = &c->types.v[c->samples.v[i].type];
@@ -198,7 +192,8 @@ static uint32_t sample_key(chrome *c, observe *o, const chrome_sample *s)
     return observe_key(o, nest_stack(&c->tree, node), attrs, n);
 }
 
-/* "wall/nanoseconds" is what our writer says; other names are what was counted. */
+/* Kiln's writer names samples by type and unit ("wall/nanoseconds"). Any other name is that of a
+ * counted event. */
 static void open_type(chrome *c, const chrome_type *t)
 {
     const char *slash = t->name.n ? memchr(t->name.p, '/', t->name.n) : NULL;
@@ -216,7 +211,7 @@ static bool put_type(chrome *c, const chrome_type *t)
 {
     observe o = observe_new(&c->b, c->work);
     uint32_t *key = arena_new(c->work, uint32_t, t->n);
-    if (!key) return chrome_out_of_memory(c);
+    if (!key) return err_memory(c->e);
     open_type(c, t);
     bool weighed = false;
     for (size_t i = 0; i < t->n && !c->b.failed; i++) {
@@ -231,21 +226,14 @@ static bool put_type(chrome *c, const chrome_type *t)
         c->n_negative += s->ts < 0;
         observe_put(&o, key[i], s->ts < 0 ? 0 : (uint64_t)s->ts, s->weight);
     }
-    if (c->b.failed) return chrome_out_of_memory(c);
+    if (c->b.failed) return err_memory(c->e);
     observe_window(&c->b.m.profiles.v[c->b.m.profiles.n - 1], o.first, o.last);
     return true;
 }
 
-/* The list of a process is newest first. */
 bool chrome_put_samples(chrome *c, uint32_t process)
 {
-    u32s order = {0};
-    for (uint32_t at = c->processes.v[process].first_type; at; at = c->types.v[at - 1].next) {
-        uint32_t *slot = vec_push(c->work, &order);
-        if (!slot) return chrome_out_of_memory(c);
-        *slot = at - 1;
-    }
-    while (order.n)
-        if (!put_type(c, &c->types.v[order.v[--order.n]])) return false;
+    for (uint32_t at = c->processes.v[process].first_type; at; at = c->types.v[at - 1].next)
+        if (!put_type(c, &c->types.v[at - 1])) return false;
     return true;
 }

@@ -1,9 +1,9 @@
-/* format/chrome_scan.h - one event object, quickly: for events as nearly everybody writes them.
+/* format/chrome_scan.h - scans one event object fast, in the spelling that nearly all writers use.
  *
- * Takes plain text without escapes, plain numbers, and whatever is between balanced brackets; leaves
- * everything else - escapes, other spellings, the last bytes of the input, all that needs an error -
- * to the tokenizer, which then reads the same event from its beginning.  What is inside "args" is
- * looked at by those who use it. */
+ * Accepts plain text without escapes, plain numbers, and anything between balanced brackets.
+ * Everything else (escapes, other spellings, the last bytes of the input, every error) is left to
+ * the tokenizer, which then reads the same event from its start. The contents of "args" are not
+ * checked here; their user checks them. */
 #pragma once
 #include "base/str.h"
 #include "wire/json_quick.h"
@@ -11,16 +11,17 @@
 #include <emmintrin.h>
 #endif
 
-enum { SCAN_MARGIN = 64 }; /* bytes that must follow: words are read whole */
+enum { SCAN_MARGIN = 64 }; /* bytes that must follow, because whole words are loaded */
 
-/* Bit 7 of the bytes of the word that are c; exact up to the first. */
+/* Sets bit 7 of each byte of the word that equals c; exact up to the first such byte. */
 static inline uint64_t scan_equal(uint64_t w, char c)
 {
     uint64_t x = w ^ bytes8((unsigned char)c);
     return (x - bytes8(1)) & ~x & bytes8(0x80);
 }
 
-/* Each finds the first byte of its kind among SCAN_STEP bytes; SCAN_STEP: there is none. */
+/* Each function returns the position of the first byte of its kind among SCAN_STEP bytes, or
+ * SCAN_STEP if there is none. */
 #ifdef __SSE2__
 enum { SCAN_STEP = 16 };
 
@@ -29,7 +30,7 @@ static inline unsigned scan_first(__m128i hit)
     return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << SCAN_STEP);
 }
 
-/* A quote, or what plain text has not: a backslash, control characters, bytes beyond ASCII. */
+/* Finds a quote or a byte that is not plain text: backslash, control character, non-ASCII byte. */
 static inline unsigned scan_not_plain(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -38,7 +39,7 @@ static inline unsigned scan_not_plain(const char *p)
     return scan_first(_mm_or_si128(hit, _mm_cmplt_epi8(v, _mm_set1_epi8(0x20))));
 }
 
-/* A quote or a backslash. */
+/* Finds a quote or a backslash. */
 static inline unsigned scan_quote(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -46,7 +47,7 @@ static inline unsigned scan_quote(const char *p)
                                    _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
 }
 
-/* A quote or a bracket.  [ ] { } differ in bits 0x26 only; Y _ y look the same but never stand
+/* Finds a quote or a bracket. [ ] { } differ only in bits 0x26. Y _ y match too, but never occur
  * outside of text. */
 static inline unsigned scan_bracket(const char *p)
 {
@@ -83,7 +84,8 @@ static inline unsigned scan_bracket(const char *p)
 }
 #endif
 
-/* p is behind the opening quote; the closing one, or NULL when it is not plain ASCII text. */
+/* p is after the opening quote. Returns the position of the closing quote, or NULL when the text is
+ * not plain ASCII. */
 static inline const char *scan_text(const char *p, const char *limit)
 {
     for (; p < limit; p += SCAN_STEP) {
@@ -93,7 +95,7 @@ static inline const char *scan_text(const char *p, const char *limit)
     return NULL;
 }
 
-/* Behind the quote that closes a text of any kind; NULL at the limit. */
+/* Returns the position after the closing quote, whatever the text contains; NULL at the limit. */
 static inline const char *scan_past_text(const char *p, const char *limit)
 {
     while (p < limit) {
@@ -106,7 +108,7 @@ static inline const char *scan_past_text(const char *p, const char *limit)
     return NULL;
 }
 
-/* p is at a { or [; behind the bracket that closes it, or NULL. */
+/* p is at a { or [; returns the position after the bracket that closes it, or NULL. */
 static inline const char *scan_past_brackets(const char *p, const char *limit)
 {
     unsigned depth = 0;
@@ -129,7 +131,7 @@ static inline const char *scan_past_brackets(const char *p, const char *limit)
     return NULL;
 }
 
-/* Behind a number, or NULL. */
+/* Returns the position after a number, or NULL. */
 static inline const char *scan_past_number(const char *p)
 {
     const char *from = p, *most = p + 32;
@@ -139,7 +141,7 @@ static inline const char *scan_past_number(const char *p)
     return p > from && p < most ? p : NULL;
 }
 
-/* Behind a value nobody wants, or NULL. */
+/* Returns the position after a value that is skipped, or NULL. */
 static inline const char *scan_past_value(const char *p, const char *limit)
 {
     switch (*p) {
@@ -153,7 +155,7 @@ static inline const char *scan_past_value(const char *p, const char *limit)
     }
 }
 
-/* Microseconds with up to three digits behind the point, as nanoseconds; quoted or not. */
+/* Reads microseconds with up to three decimals, quoted or not, as nanoseconds. */
 static inline const char *scan_micros(const char *p, const char *end, int64_t *ns)
 {
     bool quoted = *p == '"';
@@ -173,7 +175,7 @@ static inline const char *scan_micros(const char *p, const char *end, int64_t *n
     return p;
 }
 
-/* {word, mask, bytes} of a key and the quote and colon behind it. */
+/* SCAN_KEY is {word, mask, length} of a key with the quote and colon after it. */
 #define SCAN_BYTE(c, i) ((uint64_t)(unsigned char)(c) << (8 * (i)))
 #define SCAN_KEY2(a, b)                                                                            \
     {                                                                                              \

@@ -1,10 +1,12 @@
+/* Finds or creates the processes, tracks and locations of a trace. Lookup is the hot path of the
+ * reader, so recent results are cached. */
 #include "format/chrome.h"
 
 #include "wire/carried.h"
 #include "wire/swar.h"
 #include "base/ban.h"
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static uint64_t hash_id(chrome_id id, uint64_t h)
 {
@@ -16,7 +18,7 @@ static bool same_id(chrome_id a, chrome_id b)
     return a.number == b.number && str_eq(a.text, b.text);
 }
 
-static bool keep(chrome *c, str *s)
+static bool copy_text(chrome *c, str *s)
 {
     if (!s->n) return true;
     char *p = arena_alloc(c->work, s->n);
@@ -32,7 +34,7 @@ uint32_t chrome_process_of(chrome *c, chrome_id pid)
     uint32_t i = hash_first(&c->process_index, h);
     for (uint32_t at; hash_next(&c->process_index, &i, h, &at); i++)
         if (same_id(c->processes.v[at].pid, pid)) return at;
-    chrome_process *p = keep(c, &pid.text) ? vec_push(c->work, &c->processes) : NULL;
+    chrome_process *p = copy_text(c, &pid.text) ? vec_push(c->work, &c->processes) : NULL;
     if (!p) return UINT32_MAX;
     p->pid = pid;
     uint32_t index = (uint32_t)(c->processes.n - 1);
@@ -42,9 +44,10 @@ uint32_t chrome_process_of(chrome *c, chrome_id pid)
 
 static uint32_t new_track(chrome *c, chrome_track t, uint64_t h, uint32_t slot)
 {
-    chrome_track *x = keep(c, &t.tid.text) && keep(c, &t.id) && c->tracks.n < UINT32_MAX - 1
-                          ? vec_push(c->work, &c->tracks)
-                          : NULL;
+    chrome_track *x =
+        copy_text(c, &t.tid.text) && copy_text(c, &t.id) && c->tracks.n < UINT32_MAX - 1
+            ? vec_push(c->work, &c->tracks)
+            : NULL;
     if (!x) return UINT32_MAX;
     *x = t;
     chrome_track_init(c, x);
@@ -104,7 +107,7 @@ uint32_t chrome_async_track_of(chrome *c, chrome_id pid, str category, str id)
     return new_track(c, t, h, i);
 }
 
-/* Short texts, most of them equal: no call. */
+/* The texts are short and mostly equal, so an inline comparison is faster than a call. */
 static inline bool same_text(str a, str b)
 {
     if (a.n != b.n) return false;
@@ -131,7 +134,8 @@ static uint32_t find_location(chrome *c, str name, str category)
     for (uint32_t at; hash_next(&c->name_index, &i, h, &at); i++)
         if (same_text(c->names.v[at].name, name) && same_text(c->names.v[at].category, category))
             return at;
-    chrome_name *n = keep(c, &name) && keep(c, &category) ? vec_push(c->work, &c->names) : NULL;
+    chrome_name *n =
+        copy_text(c, &name) && copy_text(c, &category) ? vec_push(c->work, &c->names) : NULL;
     if (!n) return c->b.failed = true, 0;
     function f = {.name = builder_string(&c->b, name)};
     line l = {.function = builder_function(&c->b, &f)};
@@ -143,7 +147,7 @@ static uint32_t find_location(chrome *c, str name, str category)
     return (uint32_t)(c->names.n - 1);
 }
 
-/* A trace says the same few names again and again: look where one was last. */
+/* A trace repeats a few names, so the slot of the last lookup is tried first. */
 uint32_t chrome_location(chrome *c, str name, str category)
 {
     uint64_t h = hash_mix(some_of(name), some_of(category));

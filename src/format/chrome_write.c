@@ -1,11 +1,10 @@
-/* A model as a Chromium trace: intervals become B and E (b and e when asynchronous), everything
- * else `samples` with `stackFrames`. */
+/* Writes a model as a Chromium trace: intervals become B and E events (b and e when asynchronous),
+ * everything else becomes `samples` with `stackFrames`. chrome_losses.c records what the trace
+ * cannot represent. */
 #include "format/chrome_write.h"
 
 #include "wire/carried.h"
 #include "base/ban.h"
-
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 static int64_t signed_time(chrome_writer *w, uint64_t t)
 {
@@ -34,7 +33,7 @@ static void set_pid(chrome_writer *w, size_t resource_i)
     bool known = pid && pid->kind == ANY_INT;
     w->pid = known ? pid->i : (int64_t)resource_i;
     w->pid_text = known ? (str){0} : process_name(r);
-    w->made_up_pid = !known && !w->pid_text.n;
+    w->generated_pid = !known && !w->pid_text.n;
 }
 
 /* ---- events ---- */
@@ -45,7 +44,7 @@ static void put_key_str(json_out *j, const char *key, str v)
     json_put_str(j, v);
 }
 
-/* What all events of a lane have in common. */
+/* Writes the ids that all events of a lane share. */
 static void put_lane_ids(chrome_writer *w, const lane *l)
 {
     json_out *j = &w->j;
@@ -58,11 +57,12 @@ static void put_lane_ids(chrome_writer *w, const lane *l)
     if (l->has_tid || !l->name.n)
         json_put_i64(j, l->tid);
     else
-        json_put_str(j, l->name); /* it has no number */
+        json_put_str(j, l->name); /* the lane has no number */
     if (l->id.n) put_key_str(j, "id", l->id);
 }
 
-/* Only an object can stand there; whoever wrote the attribute may have had another idea. */
+/* Whether the text can be `args`, which must be an object. The attribute may come from another tool
+ * and contain anything. */
 static bool is_json_object(chrome_writer *w, str text)
 {
     err ignored = {0};
@@ -146,8 +146,8 @@ static bool put_intervals(chrome_writer *w, const lanes *all, const lane *l, boo
             ledger_add(w->l, STAGE_WRITE, LOSS_NESTING, NULL, "samples[].timestamps", (str){0});
         if (at < now) at = now;
         if (!lane_frames_of(&w->frames, x->stack)) return false;
-        lane_seam_see(&seam, &w->frames, &w->open, x);
-        if (!lane_shape_see(shape, hash_mix(lane_stack_identity(&w->frames, seed), x->args),
+        lane_seam_add(&seam, &w->frames, &w->open, x);
+        if (!lane_shape_add(shape, hash_mix(lane_stack_identity(&w->frames, seed), x->args),
                             x->sample, x->nth) ||
             !move_to(w, l, x, at, async))
             return false;
@@ -206,7 +206,8 @@ static bool take_samples(chrome_writer *w, const lanes *all, const lane *l, uint
     return true;
 }
 
-/* Where profiles without times stand beside others that have them; 0: none has, and values are all that tells samples apart. */
+/* Returns the time that profiles without times get when other profiles have times; 0 when no
+ * profile has times. */
 static int64_t first_time(chrome_writer *w)
 {
     uint64_t first = UINT64_MAX;
@@ -308,7 +309,7 @@ static void put_metadata(chrome_writer *w, const char *what, const lane *l, str 
     buf_putc(j->b, '\n');
 }
 
-/* Intervals are written at once, samples when all are known. */
+/* Writes intervals at once, and collects samples, which are written at the end. */
 static bool put_profile(chrome_writer *w, uint32_t profile_i, err *e)
 {
     const profile *p = &w->m->profiles.v[profile_i];
@@ -319,12 +320,12 @@ static bool put_profile(chrome_writer *w, uint32_t profile_i, err *e)
     chrome_kind_out kind = ok ? chrome_kind_of(w, p, &all) : CHROME_AS_SAMPLES;
     bool intervals = kind != CHROME_AS_SAMPLES;
     ok = ok && ((lane_shape_init(&shape, p, &a) && chrome_note_profile(w, profile_i, kind, &all)) ||
-                out_of_memory(e));
+                err_memory(e));
     for (size_t i = 0; ok && i < all.v.n; i++) {
         const lane *l = &all.v.v[i];
         ok = (intervals ? put_intervals(w, &all, l, kind == CHROME_AS_ASYNC, &shape)
                         : take_samples(w, &all, l, profile_i)) ||
-             out_of_memory(e);
+             err_memory(e);
     }
     if (ok && intervals) lane_shape_end(&shape, w->m, p, true, true, w->l);
     arena_free(&a);
@@ -334,7 +335,7 @@ static bool put_profile(chrome_writer *w, uint32_t profile_i, err *e)
 static bool put_names(chrome_writer *w, const resource *r, err *e)
 {
     static const lane none;
-    /* Also without a name: speedscope takes a trace without events for something else. */
+    /* Written even without a name, because speedscope does not recognize a trace without events. */
     put_metadata(w, "process_name", &none, process_name(r));
     for (uint32_t s = r->first_scope; s < r->first_scope + r->n_scopes; s++) {
         const scope *sc = &w->m->scopes.v[s];
@@ -343,7 +344,7 @@ static bool put_names(chrome_writer *w, const resource *r, err *e)
             lanes all;
             bool ok = lanes_of(w->m, &w->m->profiles.v[sc->first_profile + i], &a, &all, e);
             for (size_t k = 0; ok && k < all.v.n; k++) {
-                ok = chrome_note_thread(w, &all.v.v[k]) || out_of_memory(e);
+                ok = chrome_note_thread(w, &all.v.v[k]) || err_memory(e);
                 if (all.v.v[k].has_tid && all.v.v[k].name.n)
                     put_metadata(w, "thread_name", &all.v.v[k], all.v.v[k].name);
             }
@@ -358,7 +359,7 @@ static bool put_resource(chrome_writer *w, size_t resource_i, err *e)
 {
     const resource *r = &w->m->resources.v[resource_i];
     set_pid(w, resource_i);
-    if (!chrome_note_process(w, r)) return out_of_memory(e);
+    if (!chrome_note_process(w, r)) return err_memory(e);
     if (!put_names(w, r, e)) return false;
     for (uint32_t s = r->first_scope; s < r->first_scope + r->n_scopes; s++) {
         const scope *sc = &w->m->scopes.v[s];
@@ -372,7 +373,7 @@ static bool write_all(chrome_writer *w, err *e)
 {
     json_out *j = &w->j;
     w->frames = (lane_frames){.m = w->m, .a = &w->work, .l = w->l, .categories = true};
-    if (!lane_frames_init(&w->frames)) return out_of_memory(e);
+    if (!lane_frames_init(&w->frames)) return err_memory(e);
     w->first_time = first_time(w);
     json_put_object(j);
     json_put_key(j, STR("traceEvents"));
@@ -381,18 +382,19 @@ static bool write_all(chrome_writer *w, err *e)
         if (!put_resource(w, i, e)) return false;
     json_put_array_end(j);
     if (w->samples.n) qsort(w->samples.v, w->samples.n, sizeof *w->samples.v, by_time);
-    if (!chrome_profile_losses(w)) return out_of_memory(e);
-    if (w->samples.n) { /* with this key a reader looks for nothing else */
+    if (!chrome_profile_losses(w)) return err_memory(e);
+    if (w->samples.n) { /* some readers ignore all else if this key is present */
         put_samples(w);
         put_stack_frames(w);
     }
     json_put_object_end(j);
     buf_putc(j->b, '\n');
-    return !j->b->failed || err_set(e, ERR_LIMIT, "no memory for the output");
+    return !j->b->failed || err_set(e, ERR_MEMORY, "out of memory while writing the trace");
 }
 
-bool chrome_write(const model *m, const write_opts *o, buf *out, err *e)
+bool chrome_write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
 {
+    (void)f;
     chrome_writer w = {.m = m, .j = {.b = out}, .l = o->ledger, .work.seed = m->seed};
     chrome_model_losses(m, o->ledger);
     bool ok = write_all(&w, e);

@@ -1,19 +1,19 @@
-/* The draft's collapsed form: `frame;frame NUMBER k=v,k=v TIME` (seed-formats.md section 6,
+/* Reads the draft's collapsed form: `frame;frame NUMBER k=v,k=v TIME` (docs/spec/layouts.md,
  * docs/folded.md).
  *
- * A line is split at single blanks.  When the second word is an integer and everything behind it is
- * attributes or digits, that is the line as the draft's own parser read it.  Otherwise it is peeled
- * from the right - time, attributes, value - and what remains is the stack, so that names may hold
- * blanks. */
+ * A line is split at single spaces. When the second word is an integer and all later words are
+ * attributes or digits, the line is read as the draft's own parser read it. Otherwise time,
+ * attributes and value are read from the right, and the rest is the stack, so that names may
+ * contain spaces. */
 #include "format/folded_text.h"
 
 #include "base/utf8.h"
+#include "base/text.h"
 #include "base/ban.h"
 
 enum {
-    LOOK_BYTES = 256 * 1024, /* of the input, for detection */
-    LOOK_LINES = 64,
-    TIME_DIGITS_MIN = 10, /* of a time, where a shorter number may be something else */
+    DETECT_LINES = 64,
+    TIME_DIGITS_MIN = 10, /* minimum digits of a time where a shorter number could be a value */
     TIME_DIGITS_SURE = 16,
 };
 
@@ -29,8 +29,9 @@ static bool take_word(str *s, str *word)
 
 static bool is_attrs(str s) { return s.n && memchr(s.p, '=', s.n); }
 
-/* The draft's way; false when a word behind the value is neither attributes nor a time. */
-static bool from_the_left(str row, collapsed_line *out)
+/* Splits a line as the draft does. Returns false when a word after the value is neither attributes
+ * nor a time. */
+static bool split_from_left(str row, collapsed_line *out)
 {
     str word;
     *out = (collapsed_line){0};
@@ -57,8 +58,8 @@ static str without_last(str s)
     return (str){s.p, s.n > n ? s.n - n - 1 : 0};
 }
 
-/* `timed`: a last word that could be a time is one. */
-static bool from_the_right(str row, bool timed, collapsed_line *out)
+/* Splits a line from its end. `timed`: the last word is a time if it can be one. */
+static bool split_from_right(str row, bool timed, collapsed_line *out)
 {
     *out = (collapsed_line){0};
     int64_t unused;
@@ -82,8 +83,8 @@ static bool from_the_right(str row, bool timed, collapsed_line *out)
 bool collapsed_parse(str row, collapsed_line *out)
 {
     while (row.n && row.p[row.n - 1] == ' ') row.n--;
-    return from_the_left(row, out) || from_the_right(row, true, out) ||
-           from_the_right(row, false, out);
+    return split_from_left(row, out) || split_from_right(row, true, out) ||
+           split_from_right(row, false, out);
 }
 
 /* ---- attributes ---- */
@@ -94,11 +95,11 @@ typedef struct pair {
 
 typedef struct collapsed {
     text_reader r;
-    VEC(pair) pairs; /* of the line at hand */
+    VEC(pair) pairs; /* attributes of the current line */
     u32s attrs;
 } collapsed;
 
-/* Equal keys: the last value wins, at the place of the first. */
+/* Adds a pair. If the key exists, its pair gets the new value. */
 static bool put_pair(collapsed *x, str key, str value)
 {
     for (size_t i = 0; i < x->pairs.n; i++)
@@ -109,9 +110,9 @@ static bool put_pair(collapsed *x, str key, str value)
     return true;
 }
 
-enum { PAIRS_MAX = 256 }; /* of a line: looked through one by one */
+enum { PAIRS_MAX = 256 }; /* limit per line, because lookup is linear */
 
-/* k=v,k=v; NULL or what is wrong. */
+/* Splits k=v,k=v. Returns NULL, or why they are invalid. */
 static const char *split_attrs(collapsed *x, str s)
 {
     x->pairs.n = 0;
@@ -134,17 +135,7 @@ static const char *split_attrs(collapsed *x, str s)
 static bool parse_id(str s, size_t n, uint8_t *out)
 {
     if (str_starts(s, STR("0x"))) s = (str){s.p + 2, s.n - 2};
-    if (s.n != 2 * n) return false;
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        int v = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-        if (v < 0) return false;
-        out[i / 2] = (uint8_t)(out[i / 2] << 4 | v);
-    }
-    return !id_is_zero(out, n);
+    return hex_bytes(s, out, n) && !id_is_zero(out, n);
 }
 
 static const pair *pair_of(const collapsed *x, str key)
@@ -154,7 +145,7 @@ static const pair *pair_of(const collapsed *x, str key)
     return NULL;
 }
 
-/* Both ids whole: a link, and they are attributes no longer. */
+/* Returns the attributes of the line. Two valid ids become a link instead of attributes. */
 static uint32_t take_attrs(collapsed *x)
 {
     link_ids ids = {0};
@@ -172,7 +163,7 @@ static uint32_t take_attrs(collapsed *x)
     return linked ? builder_link(&x->r.b, ids.trace_id, ids.span_id) : 0;
 }
 
-/* ---- time: its unit shows in its size ---- */
+/* ---- time: the number of digits implies the unit ---- */
 
 static bool parse_time(str s, uint64_t *ns)
 {
@@ -191,13 +182,13 @@ static bool parse_time(str s, uint64_t *ns)
 
 /* ---- reading ---- */
 
-/* NULL or what is wrong with the line. */
+/* Returns NULL, or why the line is invalid. */
 static const char *take_line(collapsed *x, str row)
 {
     collapsed_line f;
     uint64_t time = 0;
-    if (!collapsed_parse(row, &f)) return "no `frame;frame 12 key=value 1687841528000000`";
-    if (f.time.n && !parse_time(f.time, &time)) return "the time does not fit 64 bits";
+    if (!collapsed_parse(row, &f)) return "expected `frame;frame 12 key=value 1687841528000000`";
+    if (f.time.n && !parse_time(f.time, &time)) return "the time does not fit in 64 bits";
     const char *wrong = split_attrs(x, f.attrs);
     if (wrong) return wrong;
     uint32_t stack = text_stack(&x->r, f.stack), link = take_attrs(x);
@@ -240,20 +231,18 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     return ok;
 }
 
-/* ---- detection: folded text of which a line has attributes, or every line a long time ---- */
+/* ---- detection: a line has attributes, or every line ends in a long time ---- */
 
 static unsigned detect(str bytes)
 {
-    bool all = bytes.n <= LOOK_BYTES;
-    const char *end = all ? NULL : memrchr(bytes.p, '\n', LOOK_BYTES);
-    str text = all ? bytes : (str){bytes.p, end ? (size_t)(end - bytes.p) : 0};
+    str text = text_first_lines(bytes);
     if (!text.n || memchr(text.p, '\0', text.n)) return 0;
     if (str_starts(text, STR("\xef\xbb\xbf"))) text = (str){text.p + 3, text.n - 3};
     if (str_starts(text, STR(COLLAPSED_MARK))) return 60;
     unsigned n = 0, good = 0, attributed = 0, timed = 0;
     text_lines t = {.text = text};
     collapsed_line f;
-    for (str row; n < LOOK_LINES && text_next(&t, &row);) {
+    for (str row; n < DETECT_LINES && text_next(&t, &row);) {
         if (text_is_blank(row) || text_is_comment(row)) continue;
         n++;
         if (!collapsed_parse(row, &f)) continue;
@@ -265,9 +254,6 @@ static unsigned detect(str bytes)
     return !is || good * 2 <= n ? 0 : good == n ? 55 : 30;
 }
 
-/* What is written is UTF-8, whatever came in. */
-static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
-
 const format format_collapsed = {
     .name = "collapsed",
     .what = "the draft's folded stacks with attributes, link and time",
@@ -277,6 +263,6 @@ const format format_collapsed = {
                CARRIES(SAMPLE_ATTRIBUTES),
     .detect = detect,
     .read = read,
-    .is_current = is_utf8,
+    .is_current = text_is_utf8,
     .write = collapsed_write,
 };

@@ -1,24 +1,25 @@
-/* The draft's collapsed form out: a line for each observation, in the order of the samples. */
+/* Writes the draft's collapsed form: one line per observation, in the order of the samples. If the
+ * reader would split a line differently, the last space of its stack becomes '_'. */
 #include "format/folded_text.h"
 
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* Bytes that neither a key nor a value may hold; a value may hold `=`. */
+/* Bytes that neither a key nor a value may contain; a value may contain `=`. */
 #define KEY_STOP " ,="
 #define VALUE_STOP " ,"
 
-/* Below this a time in ns would be read back in another unit. */
+/* A smaller time in ns would be read back in another unit. */
 #define NS_MIN UINT64_C(100000000000000000)
 
 typedef struct collapser {
     text_writer w;
     u32s frames;
-    buf head, tail; /* "stack", " k=v,k=v" of the sample at hand */
+    buf head, tail; /* current sample: its stack; its attributes as " k=v,k=v" */
 } collapser;
 
-/* false: it has no form as text. */
+/* Returns false when the value has no text form. */
 static bool put_text(collapser *x, const any *v)
 {
     char number[32];
@@ -77,7 +78,7 @@ static bool put_parts(collapser *x, const sample *s)
     return !x->head.failed && !x->tail.failed;
 }
 
-/* Microseconds when that is exact, as in the draft's example; otherwise ns. */
+/* Writes microseconds when that is exact, as in the draft's example; otherwise ns. */
 static void put_time(collapser *x, buf *out, uint64_t ns)
 {
     if (ns < NS_MIN) {
@@ -88,15 +89,16 @@ static void put_time(collapser *x, buf *out, uint64_t ns)
     buf_u64(out, ns % 1000 ? ns : ns / 1000);
 }
 
-/* A stack with blanks could be read as a stack and a value: then its last blank goes. */
-static bool is_misread(collapser *x, const buf *out, size_t from)
+/* Returns whether the reader would split the line differently, for example because a name ends in a
+ * number. If so, replaces the last space of the stack; the caller then writes the line again. */
+static bool fix_misread(collapser *x, const buf *out, size_t from)
 {
     collapsed_line f;
     str row = {out->p + from, out->n - from};
-    char *blank = memrchr(x->head.p, ' ', x->head.n);
-    if (!blank || (collapsed_parse(row, &f) && f.stack.n == x->head.n)) return false;
-    *blank = '_';
-    text_lose(&x->w, LOSS_NAME, 1, (str){0}, "blank in a name, before a number");
+    char *space = memrchr(x->head.p, ' ', x->head.n);
+    if (!space || (collapsed_parse(row, &f) && f.stack.n == x->head.n)) return false;
+    *space = '_';
+    text_lose(&x->w, LOSS_NAME, 1, (str){0}, "space before a number in a name");
     return true;
 }
 
@@ -110,14 +112,15 @@ static void put_line(collapser *x, buf *out, int64_t value, const uint64_t *time
         buf_i64(out, value);
         buf_str(out, buf_view(&x->tail));
         if (time) put_time(x, out, *time);
-    } while (!out->failed && is_misread(x, out, from));
+    } while (!out->failed && fix_misread(x, out, from));
     buf_putc(out, '\n');
 }
 
 static bool put_sample(collapser *x, const sample *s, buf *out)
 {
     if (!put_parts(x, s)) return false;
-    if (s->n_times && s->n_values && s->n_values != s->n_times) { /* no pairs */
+    if (s->n_times && s->n_values &&
+        s->n_values != s->n_times) { /* times and values do not pair up */
         text_lose(&x->w, LOSS_TIMESTAMP, s->n_times, (str){0}, "samples[].timestamps_unix_nano");
         put_line(x, out, sample_total(s, NULL), NULL);
         return true;
@@ -145,13 +148,13 @@ bool collapsed_write(const format *f, const model *m, const write_opts *o, buf *
     collapser x = {0};
     buf text = {.limit = out->limit};
     bool ok = text_write_open(&x.w, m, o, STR(""), STR(""), e);
-    if (x.w.scale != 1) /* values are integers here */
+    if (x.w.scale != 1) /* the format has integers only */
         text_lose(&x.w, LOSS_ATTRIBUTE, 1, STR(KILN_ATTR_VALUE_SCALE), "profiles[0].attributes");
-    ok = ok && (put_all(&x, &text) || err_set(e, ERR_LIMIT, "out of memory"));
+    ok = ok && (put_all(&x, &text) || err_memory(e));
     out->failed |= text.failed;
     if (ok && text.n && !text.failed && !f->detect(buf_view(&text))) buf_z(out, COLLAPSED_MARK);
     if (!text.failed) buf_str(out, buf_view(&text));
-    ok = ok && (!out->failed || err_set(e, ERR_LIMIT, "the output does not fit its limit"));
+    ok = ok && (!out->failed || err_set(e, ERR_LIMIT, "the output exceeds its size limit"));
     text_write_close(&x.w);
     buf_free(&x.head), buf_free(&x.tail), buf_free(&text);
     return ok;

@@ -1,63 +1,83 @@
-/* format/dialect_a.h - one Profile of dialect A while it is read: shared with its alternatives. */
+/* format/dialect_a.h - a Profile of dialect A, or an alternative of A0, while it is read. */
 #pragma once
 #include "format/dialect_read.h"
 
-/* What a field is for, whatever its number. */
-typedef enum a_role {
-    A_NOTHING,
-    A_ID,
-    A_START,
-    A_END,
-    A_ATTRS,
-    A_DROPPED,
-    A_PAYLOAD,
-    A_STACKS,
-    A_MAPPINGS,
-    A_LOCATIONS,
-    A_FUNCTIONS,
-    A_LINKS,
-    A_SETS,
-    A_STRINGS,
-    A_LISTS,   /* ProfileType, SampleList */
-    A_TYPES,   /* SampleType */
-    A_SAMPLES, /* normalized */
-} a_role;
+/* The field tables of one variant. */
+typedef struct a_schema {
+    old_message profile; /* read into an a_profile */
+    old_message list;    /* read into an a_list: columns, and the type unless in SampleType */
+    old_schema tables;
+    const char *lists; /* name of the field with the lists, such as "profile_types" */
+} a_schema;
 
-typedef struct a_numbers {
-    uint8_t profile[16]; /* field number -> a_role */
-    uint8_t columns;     /* number of stacktrace_indices in a list; link_indices and so on follow */
-    uint8_t
-        type[4]; /* numbers of temporality, rate, type, unit in a list; 0: SampleType has them */
-    uint8_t location[4]; /* numbers of mapping_index, address, line, attribute sets */
-    const char *lists;   /* "profile_types" */
-} a_numbers;
+typedef struct a_column {
+    u64s v;
+    VEC(const uint8_t *) at; /* input position of each reference */
+} a_column;
+
+enum { STACK_COLUMN, LINK_COLUMN, SET_COLUMN, VALUE_COLUMN, TIME_COLUMN, N_COLUMNS };
+
+typedef struct a_list {
+    dialect_type type;
+    a_column column[N_COLUMNS];
+} a_list;
+
+/* Readers of the columns of a list. */
+old_call a_ref_column, a_value_column;
+#define A_COLUMNS(first)                                                                           \
+    [first] = OLD_READ(a_ref_column, a_list, column[STACK_COLUMN], "stacktrace_indices"),          \
+    [first + 1] = OLD_READ(a_ref_column, a_list, column[LINK_COLUMN], "link_indices"),             \
+    [first + 2] = OLD_READ(a_ref_column, a_list, column[SET_COLUMN], "attribute_set_indices"),     \
+    [first + 3] = OLD_READ(a_value_column, a_list, column[VALUE_COLUMN], "values"),                \
+    [first + 4] = OLD_READ(a_value_column, a_list, column[TIME_COLUMN], "timestamps")
+
+/* The messages of the tables, which all variants have. */
+extern const old_field a_function_fields[5], a_mapping_fields[8], a_line_fields[3];
+extern const old_field a_location_fields[6]; /* attribute sets in field 5 */
+old_call a_attribute_sets;
+#define A_TABLES(location_fields)                                                                  \
+    {                                                                                              \
+        .function = "functions", .mapping = "mappings", .location = "locations", .link = "links",  \
+        .attribute = "attribute_sets", .frame_type = "",                                           \
+        .functions = OLD_MESSAGE(a_function_fields), .mappings = OLD_MESSAGE(a_mapping_fields),    \
+        .locations = OLD_MESSAGE(location_fields), .lines = OLD_MESSAGE(a_line_fields)             \
+    }
+
+/* Fields of a Profile. `first` is the number of the first of several consecutive fields. */
+#define A_FIELD(kind, member, name) OLD_FIELD(kind, a_profile, member, name)
+#define A_DICTIONARY(first)                                                                        \
+    [first] = A_FIELD(PIECE, t.mappings, "mappings"),                                              \
+    [first + 1] = A_FIELD(PIECE, t.locations, "locations"),                                        \
+    [first + 2] = A_FIELD(PIECE, t.functions, "functions"),                                        \
+    [first + 3] = A_FIELD(PIECE, t.links, "links"),                                                \
+    [first + 4] = A_FIELD(PIECE, sets, "attribute_sets"),                                          \
+    [first + 5] = {OLD_STRINGS, 0, "string_table", NULL}
 
 typedef struct a_row {
     uint32_t stack, link;
-    span attrs, values; /* in the pools */
+    span attrs, values; /* ranges of row_attrs and row_values */
     uint64_t time;      /* 0: none */
 } a_row;
 
 typedef struct a_profile {
     dialect_head head;
     old_tables t;
-    dialect_main main;
     pieces stacks, sets, lists, types, samples;
-    u32s stack;             /* builder index by position */
-    VEC(span) set;          /* in set_attrs, by position */
+    u32s stack;             /* builder stack by position */
+    VEC(span) set;          /* ranges of set_attrs, by position */
     u32s set_attrs;         /* builder attributes */
-    u32s set_dropped;       /* how many a set lacks, by position */
-    VEC(dialect_type) type; /* of SampleType messages */
+    u32s set_dropped;       /* number of dropped attributes, by position */
+    VEC(dialect_type) type; /* from SampleType messages */
     VEC(a_row) rows;
     u32s row_attrs;
     i64s row_values;
-    u32s frames, refs; /* of the entry at hand */
+    u32s frames, refs; /* scratch for the sample being read */
 } a_profile;
 
-bool a_collect(old *o, a_profile *p, const a_numbers *n, pb_cur c);
-bool a_tables(old *o, a_profile *p, const a_numbers *n); /* resolves them */
+bool a_collect(old *o, a_profile *p, const a_schema *s, pb_cur c);
+bool a_tables(old *o, a_profile *p); /* resolves the tables */
 
-/* Builder index of stack v. */
+/* Sets *out to the builder index of stack v. */
 bool a_stack_ref(old *o, const a_profile *p, uint64_t v, const char *field, const uint8_t *at,
                  uint32_t *out);
 bool a_link_ref(old *o, const a_profile *p, uint64_t v, const char *field, const uint8_t *at,
@@ -66,15 +86,17 @@ bool a_link_ref(old *o, const a_profile *p, uint64_t v, const char *field, const
 bool a_set_ref(old *o, const a_profile *p, uint64_t v, const char *field, const uint8_t *at,
                u32s *to);
 
-/* A Profile for each type: row k has value k of its values for type k. */
+/* Emits a Profile for each type; type k has value k of each row. */
 bool a_emit_rows(old *o, a_profile *p);
 
-/* A Profile for each list. */
-bool a_emit_lists(old *o, a_profile *p, const a_numbers *n);
+/* Emits a Profile for each list. */
+bool a_emit_lists(old *o, a_profile *p, const a_schema *s);
 
 /* ---- alternatives_read.c ---- */
-bool alternatives_entry(old *o, pb_cur c, const void *bench); /* one A0 or bench entry; bool * */
+/* Reads one A0 or bench entry; `bench` points to a bool. */
+bool alternatives_entry(old *o, pb_cur c, const void *bench);
 
-/* read() of arrays, normalized and denormalized: which one it is shows in the bytes. */
+/* Implements format.read of arrays, normalized and denormalized; the bytes decide which one
+ * applies. */
 bool dialect_a_read(const format *f, str bytes, const read_opts *ro, arena *a, model *out,
                     layout_verdict *verdict, err *e);

@@ -1,60 +1,43 @@
-/* The columns of dialect A: one list of a kind a ProfileType, element i of each is sample i. */
+/* Reads the columns of dialect A. A ProfileType has one list for each property of its samples;
+ * element i of each list belongs to sample i. */
 #include "format/dialect_a.h"
 
 #include "base/ban.h"
 
-enum { STACK_COLUMN, LINK_COLUMN, SET_COLUMN, VALUE_COLUMN, TIME_COLUMN, N_COLUMNS };
-
 static const char *const column_names[N_COLUMNS] = {
     "stacktrace_indices", "link_indices", "attribute_set_indices", "values", "timestamps"};
 
-typedef struct a_list {
-    dialect_type type;
-    struct {
-        u64s v;
-        VEC(const uint8_t *) at;
-    } column[N_COLUMNS];
-} a_list;
-
-static bool column_field(old *o, a_list *l, unsigned k, pb_cur *c, const pb_field *f)
+static bool column(old *o, pb_cur *c, const pb_field *f, const char *name, a_column *to,
+                   bool places)
 {
-    if (!dialect_list_wire(c, f, column_names[k])) return false;
+    if (!old_list_wire(c, f, name)) return false;
     old_iter i = old_iter_open(o, f);
     while (old_iter_next(&i)) {
-        uint64_t *v = vec_push(&o->tmp, &l->column[k].v);
-        if (!v) return old_limit(o);
+        uint64_t *v = vec_push(&o->tmp, &to->v);
+        if (!v) return err_memory(o->e);
         *v = i.v;
-        if (k > SET_COLUMN) continue; /* only references need their place */
-        const uint8_t **at = vec_push(&o->tmp, &l->column[k].at);
-        if (!at) return old_limit(o);
+        if (!places) continue;
+        const uint8_t **at = vec_push(&o->tmp, &to->at);
+        if (!at) return err_memory(o->e);
         *at = i.at;
     }
-    return pb_ok(&i.c) || err_in(o->e, "%s", column_names[k]);
+    return pb_ok(&i.c) || err_in(o->e, "%s", name);
 }
 
-static bool read_list(old *o, a_profile *p, const a_numbers *n, pb_cur c, a_list *l)
+bool a_ref_column(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name, void *to)
 {
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        if (f.number >= n->columns && f.number < n->columns + (uint32_t)N_COLUMNS)
-            ok = column_field(o, l, f.number - n->columns, &c, &f);
-        else if (f.number == n->type[0])
-            ok = old_u64(&c, &f, "aggregation_temporality", &l->type.temporality);
-        else if (f.number == n->type[1])
-            ok = old_u64(&c, &f, "sample_rate", &l->type.sample_rate);
-        else if (f.number == n->type[2])
-            ok = dialect_string(o, &p->t, &c, &f, "type_index", &l->type.type);
-        else if (f.number == n->type[3])
-            ok = dialect_string(o, &p->t, &c, &f, "unit_index", &l->type.unit);
-        else
-            o->n_unknown++;
-        if (!ok) return false;
-    }
-    return pb_ok(&c);
+    (void)t;
+    return column(o, c, f, name, to, true);
 }
 
-/* As many values as stacks, and the other columns empty or as long. */
-static bool whole(const a_list *l)
+bool a_value_column(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name, void *to)
+{
+    (void)t;
+    return column(o, c, f, name, to, false);
+}
+
+/* Whether there are as many values as stacks; other columns may be empty or must be as long. */
+static bool lengths_match(const a_list *l)
 {
     size_t n = l->column[STACK_COLUMN].v.n;
     for (unsigned k = 0; k < N_COLUMNS; k++) {
@@ -65,7 +48,7 @@ static bool whole(const a_list *l)
     return true;
 }
 
-/* The unit of a list: what the sender's attribute says, else by its latest time. */
+/* Returns the unit of a list's times in ns: by an attribute, otherwise by the latest time. */
 static uint64_t list_unit(const a_profile *p, const u64s *times, const char **name)
 {
     uint64_t max = 0, ns = 1;
@@ -108,17 +91,17 @@ static bool emit_row(old *o, a_profile *p, const a_list *l, size_t i, uint64_t u
     s.attrs = p->refs.v;
     s.n_attrs = (uint32_t)p->refs.n;
     builder_sample(&o->b, &s);
-    return o->b.failed ? old_limit(o) : true;
+    return o->b.failed ? err_memory(o->e) : true;
 }
 
-static bool emit_list(old *o, a_profile *p, const a_numbers *n, size_t i, size_t *emitted)
+static bool emit_list(old *o, a_profile *p, const a_schema *schema, size_t i, size_t *emitted)
 {
     a_list l = {0};
-    if (!read_list(o, p, n, old_cur(o, p->lists.v[i]), &l)) return false;
+    if (!old_fields(o, &o->tmp, &p->t, old_cur(o, p->lists.v[i]), &schema->list, &l)) return false;
     if (i < p->type.n) l.type = p->type.v[i];
-    if (!whole(&l)) {
+    if (!lengths_match(&l)) {
         old_note(o, LOSS_PROFILE_REFUSED, NULL, STR("lists of different lengths"), "%s[%zu]",
-                 n->lists, i);
+                 schema->lists, i);
         return true;
     }
     uint64_t unit = list_unit(p, &l.column[TIME_COLUMN].v, &l.type.time_unit);
@@ -129,12 +112,12 @@ static bool emit_list(old *o, a_profile *p, const a_numbers *n, size_t i, size_t
     return true;
 }
 
-bool a_emit_lists(old *o, a_profile *p, const a_numbers *n)
+bool a_emit_lists(old *o, a_profile *p, const a_schema *schema)
 {
     size_t emitted = 0;
     for (size_t i = 0; i < p->lists.n; i++)
-        if (!emit_list(o, p, n, i, &emitted)) return err_in(o->e, "%s[%zu]", n->lists, i);
+        if (!emit_list(o, p, schema, i, &emitted)) return err_in(o->e, "%s[%zu]", schema->lists, i);
     if (emitted) return true;
-    /* A profile without samples still has an id, a time and a payload. */
+    /* A Profile without samples preserves the id, the times and the payload. */
     return dialect_emit_profile(o, &p->head, p->type.n ? p->type.v : &(dialect_type){0}, 0, NULL);
 }

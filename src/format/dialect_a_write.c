@@ -144,7 +144,7 @@ static void put_functions(dw *w, uint32_t number)
     }
 }
 
-/* Entry 0 is the empty one; without any other there is no table. */
+/* Writes the links after an empty entry 0; omits the table if there are no links. */
 static void put_links(dw *w, uint32_t number)
 {
     static const link_ids none;
@@ -172,7 +172,7 @@ void a_put_tables(dw *w, uint32_t first)
     put_functions(w, first + 2);
     put_links(w, first + 3);
     put_sets(w, first + 4);
-    dw_string(w, (str){0}); /* "" is there, even if nothing else is */
+    dw_string(w, (str){0}); /* the table contains at least "" */
     for (size_t i = 0; i < w->strings.n; i++) pb_put_bytes(w->out, first + 5, w->strings.v[i]);
 }
 
@@ -198,7 +198,7 @@ static void put_column(dw *w, const profile *p, column c, uint64_t unit)
     size_t at = dw_begin(w->out, number);
     bool any_set = c == STACKS || c == VALUES;
     ledger *l = w->ledger;
-    if (c != STACKS) w->ledger = NULL; /* what rows lose is said once */
+    if (c != STACKS) w->ledger = NULL; /* losses of rows are recorded once */
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(w->m, p, i);
         uint32_t rows = dw_rows(w, &s);
@@ -209,13 +209,13 @@ static void put_column(dw *w, const profile *p, column c, uint64_t unit)
         }
     }
     w->ledger = l;
-    if (!any_set && !w->out->failed) w->out->n = at; /* nothing but "none" */
+    if (!any_set && !w->out->failed) w->out->n = at; /* all elements are 0 */
     dw_end_or_drop(w->out, at, number);
 }
 
 /* ---- times ---- */
 
-/* Every time of the group is a multiple of this. */
+/* Whether every timestamp of the group is a multiple of `unit`. */
 static bool divides(const dw *w, const profile *p, size_t n, uint64_t unit)
 {
     for (size_t g = 0; g < n; g++)
@@ -227,18 +227,19 @@ static bool divides(const dw *w, const profile *p, size_t n, uint64_t unit)
     return true;
 }
 
-/* The draft's example has microseconds; whatever the times came in, or nanoseconds where they must. */
+/* Returns the unit of the input, or microseconds as in the draft's example; nanoseconds if these
+ * are inexact. */
 static uint64_t choose_unit(dw *w, const profile *p, size_t n)
 {
-    const any *said = dw_profile_attr(w, p, ROLE_TIME_UNIT);
-    uint64_t unit = said ? time_unit_ns(any_str(said)) : 0;
+    const any *given = dw_profile_attr(w, p, ROLE_TIME_UNIT);
+    uint64_t unit = given ? time_unit_ns(any_str(given)) : 0;
     if (unit && divides(w, p, n, unit)) return unit;
-    if (unit) dw_note(w, LOSS_TIMESTAMP, NULL, any_str(said), KILN_ATTR_TIMESTAMP_UNIT);
+    if (unit) dw_note(w, LOSS_TIMESTAMP, NULL, any_str(given), KILN_ATTR_TIMESTAMP_UNIT);
     return divides(w, p, n, 1000) ? 1000 : 1;
 }
 
-/* A reader who goes by magnitude would take these for another unit. */
-static bool misleads(const dw *w, const profile *p, size_t n, uint64_t unit)
+/* Whether a reader that infers the unit from the magnitude would infer another one. */
+static bool is_misread(const dw *w, const profile *p, size_t n, uint64_t unit)
 {
     for (size_t g = 0; g < n; g++) {
         uint64_t max = 0, guess;
@@ -268,9 +269,9 @@ static void put_unit(dw *w, const profile *p, size_t n, uint64_t unit)
         uint64_t ns;
         const char *name;
     } names[] = {{1, "ns"}, {1000, "us"}, {1000000, "ms"}, {1000000000, "s"}};
-    const any *said = dw_profile_attr(w, p, ROLE_TIME_UNIT);
-    bool ns = said && unit == 1; /* readers say so of the other units only */
-    if (!misleads(w, p, n, unit) && !ns) return;
+    const any *given = dw_profile_attr(w, p, ROLE_TIME_UNIT);
+    bool ns = given && unit == 1; /* readers set the attribute only for other units */
+    if (!is_misread(w, p, n, unit) && !ns) return;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (names[i].ns != unit) continue;
         str name = str_of(names[i].name);
@@ -350,7 +351,8 @@ static bool write_arrays(const format *f, const model *m, const write_opts *o, b
     return dw_close(&w, true, e);
 }
 
-/* More than OTLP says of bytes that begin like a message, less than any format that fits. */
+/* Detection score of a broken message: above that of OTLP for bytes that start like a message,
+ * below that of any format that fits. */
 enum { BROKEN = 70 };
 #define DIALECTS_OF_ARRAYS (1u << DIALECT_A | 1u << DIALECT_A1 | 1u << DIALECT_A2)
 
@@ -374,7 +376,7 @@ static bool may_be(const format *f, str bytes)
     return dialect_a0_member(bytes) == A0_ARRAYS && dialect_fits_any(bytes, DIALECTS_ALTERNATIVES);
 }
 
-/* A1 and A2 are read, but this is what is written. */
+/* The writer always writes A; the reader accepts A1 and A2 too. */
 static bool is_current(str bytes) { return dialect_detect_among(bytes, DIALECTS_A) == DIALECT_A; }
 
 const format format_arrays = {

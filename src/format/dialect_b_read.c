@@ -1,4 +1,4 @@
-/* Dialect B comes in its container, which is layout 1.3 of OTLP, or bare, like a pprof file. */
+/* Reads dialect B: in its container, which is layout 1.3 of OTLP, or bare like a pprof file. */
 #include "format/dialect_b.h"
 
 #include "format/pprof.h"
@@ -7,11 +7,11 @@
 
 unsigned b_detect(str bytes)
 {
-    /* In its container it is "otlp", layout 1.3: one name for one thing. */
+    /* In its container, dialect B is the format "otlp", layout 1.3. */
     return dialect_detect_among(bytes, 1u << DIALECT_B_BARE) == DIALECT_B_BARE ? B_DETECT_MOST : 0;
 }
 
-/* ProfilesData has field 1 and nothing else; a Profile has a string table. */
+/* Whether the bytes are a bare Profile, which has a string table. ProfilesData has only field 1. */
 static bool is_bare(str bytes)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
@@ -20,8 +20,8 @@ static bool is_bare(str bytes)
     return false;
 }
 
-/* Does a bare Profile use anything that pprof has not?  If not, it is pprof, and means what that does:
- * its trace_id and span_id labels are links, for one. */
+/* Whether a bare Profile has fields that pprof does not have. Otherwise it is read as pprof, so
+ * that, for example, its trace_id and span_id labels become links. */
 static bool has_additions(str bytes)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
@@ -37,7 +37,7 @@ static bool has_additions(str bytes)
 
 bool b_is_current(str bytes) { return dialect_fits(bytes, schema_profiles_data(LAYOUT_1_3), true); }
 
-/* The container around a bare Profile: four heads, the last next to the bytes. */
+/* Writes the tags and lengths of the four messages that enclose a Profile of n bytes. */
 static size_t put_heads(char out[64], size_t n)
 {
     static const uint8_t tags[4] = {0x0a, 0x12, 0x12, 0x42};
@@ -58,7 +58,7 @@ static size_t put_heads(char out[64], size_t n)
     return at;
 }
 
-/* Offsets and paths are those of the bare bytes. */
+/* Converts the offset and path of an error to those in the bare Profile. */
 static bool bare_error(err *e, size_t head)
 {
     static const char around[] = "resource_profiles[0].scope_profiles[0].profiles[0].profile";
@@ -86,7 +86,7 @@ bool b_read(const format *f, str bytes, const read_opts *o, arena *a, model *out
     char heads[64];
     size_t head = put_heads(heads, bytes.n), n;
     char *copy = ckd_add(&n, head, bytes.n) ? NULL : arena_alloc(a, n);
-    if (!copy) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (!copy) return arena_spent(a, e);
     memcpy(copy, heads, head);
     memcpy(copy + head, bytes.p, bytes.n);
     return otlp_decode(copy, n, &d, a, out, e) || bare_error(e, head);

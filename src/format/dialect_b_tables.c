@@ -1,3 +1,5 @@
+/* Writes the tables of dialect B. Stacks are slices of location_indices that may share root ends,
+ * and an attribute key has one unit. */
 #include "format/dialect_b.h"
 
 #include "wire/otlp.h"
@@ -5,22 +7,22 @@
 
 /* ---- stacks ---- */
 
-enum { SHARED_FRAMES_PER_BYTE = 16 }; /* readers refuse a message that unfolds to far more */
+enum { SHARED_FRAMES_PER_BYTE = 16 }; /* readers reject a message that expands too far */
 
 typedef struct suffix {
     span at;
-    uint64_t hash; /* all of it: comparing every suffix with every other would not be linear */
+    uint64_t hash; /* 64 bits, so that hardly any suffixes must be compared */
 } suffix;
 
 typedef struct slicer {
     dw *w;
     b_slices *to;
-    hash_index suffixes; /* of everything that ends a stack */
+    hash_index suffixes; /* root ends of stacks */
     VEC(suffix) known;
-    uint64_t shared; /* frames that slices may still have in common */
+    uint64_t shared; /* number of frames that slices may still share */
 } slicer;
 
-/* Number of a location as a leaf-first list has it. */
+/* Returns the position in w->locations of the k-th location of a stack, leaf first. */
 static uint32_t frame(const slicer *x, span s, uint32_t k)
 {
     const dict *d = &x->w->m->dict;
@@ -41,7 +43,7 @@ static uint64_t hash_stack(const slicer *x, span s)
     return h;
 }
 
-/* Appends a stack; each of its root ends can be shared from now on. */
+/* Appends a stack and makes its root ends available for sharing. */
 static bool append(slicer *x, span s, span *slice)
 {
     dw *w = x->w;
@@ -192,7 +194,7 @@ void b_put_tables(dw *w)
     for (size_t i = 0; i < w->strings.n; i++) pb_put_bytes(b, 6, w->strings.v[i]);
 }
 
-/* ---- attributes: one unit a key ---- */
+/* ---- attributes: one unit per key ---- */
 
 static str unit_of(const dw *w, uint32_t attr)
 {
@@ -206,10 +208,11 @@ static str key_of(const dw *w, uint32_t attr)
     return dict_str(d, d->attributes.v[attr].key);
 }
 
-/* Calls put(key, unit) for every key that has one, and counts the attributes it is wrong for. */
+/* Calls put(key, unit) for every key that has a unit; records attributes with another unit as
+ * lost. */
 static void each_unit(dw *w, void (*put)(dw *w, uint32_t key, uint32_t unit))
 {
-    u32s unit = {0}; /* by number of the key's string: that of its unit; 0 = none */
+    u32s unit = {0}; /* string of the key -> string of its unit; 0 = none */
     bool some = false;
     for (size_t i = 0; i < w->attributes.used.n && !some; i++)
         some = unit_of(w, w->attributes.used.v[i]).n != 0;
@@ -246,7 +249,7 @@ static void put_unit(dw *w, uint32_t key, uint32_t unit)
 void b_gather_units(dw *w)
 {
     ledger *l = w->ledger;
-    w->ledger = NULL; /* said when they are put */
+    w->ledger = NULL; /* losses are recorded when the units are written */
     each_unit(w, put_nothing);
     w->ledger = l;
 }
@@ -257,7 +260,7 @@ void b_put_attributes(dw *w)
     for (size_t i = 0; i < w->attributes.used.n; i++)
         dw_attribute(w, 16, w->attributes.used.v[i], true);
     each_unit(w, put_unit);
-    /* Link 0 cannot be told from no link, so nobody may need it. */
+    /* Link 0 means no link, so entry 0 is empty. */
     if (w->links.used.n) dw_link(w->out, 18, &none);
     for (size_t i = 0; i < w->links.used.n; i++)
         dw_link(w->out, 18, &w->m->dict.links.v[w->links.used.v[i]]);
@@ -265,10 +268,10 @@ void b_put_attributes(dw *w)
 
 /* ---- order of the types ---- */
 
-/* Type t is profile at[t].  A reader puts the default type first, the last one if there is none, then
- * the others in their order: does that give the profiles back as they are? */
-static bool comes_back(const dw *w, const profile *p, size_t n, const uint32_t *at,
-                       str default_type)
+/* Type t is profile at[t]. A reader puts the default type first (the last type if none is named),
+ * then the others in their order. Returns whether this restores the order of the profiles. */
+static bool restores_order(const dw *w, const profile *p, size_t n, const uint32_t *at,
+                           str default_type)
 {
     size_t first = n - 1;
     for (size_t t = n; default_type.n && t-- > 0;)
@@ -279,7 +282,8 @@ static bool comes_back(const dw *w, const profile *p, size_t n, const uint32_t *
     return true;
 }
 
-/* Element k of an order is the position of profile k. */
+/* Reads an order from an attribute: element k is the position of profile k. Returns false when it
+ * is not a permutation of 0..n-1. */
 static bool is_order(const any *v, size_t n, uint32_t *at)
 {
     if (!v || v->kind != ANY_ARRAY || v->n != n || n > 64) return false;
@@ -312,12 +316,12 @@ const uint32_t *b_type_order(dw *w, const scope *s, const profile *p, size_t n, 
                         : dw_profile_attr(w, p, ROLE_DEFAULT_TYPE);
     if (name && name->kind == ANY_STRING) *default_type = any_str(name);
     if (n == 1) return at;
-    if (is_order(order, n, at) && comes_back(w, p, n, at, *default_type)) return at;
-    /* A reader will say which order it found, and the default. */
+    if (is_order(order, n, at) && restores_order(w, p, n, at, *default_type)) return at;
+    /* The reader has recorded the order and the default of the message here. */
     const char *key = s ? PPROF_ATTR_SAMPLE_TYPE_ORDER : KILN_ATTR_SAMPLE_TYPE_ORDER;
     dw_note(w, LOSS_SAMPLE_TYPE_ORDER, order || name ? NULL : key, (str){0}, "sample_type");
     *default_type = dict_str(&w->m->dict, p->sample_type.type);
-    for (uint32_t t = 0; t < n; t++) /* without a name the default type is the last one */
+    for (uint32_t t = 0; t < n; t++) /* without a name the last type is the default */
         at[t] = default_type->n ? t : t + 1 < n ? t + 1 : 0;
     return at;
 }

@@ -1,10 +1,10 @@
-/* Dialect B, OTEP 0239 "pprofextended": written here, read as layout 1.3 (wire/otlp_v3.c).
+/* Writes dialect B, OTEP 0239 "pprofextended". It is read as layout 1.3 (wire/otlp_v3.c).
  *
  *   types        profiles of one scope with the same samples are one Profile with several types
  *   stacks       leaf first; a stack that is the root end of another one shares its slice
- *   references   positions, never ids; an empty mapping first where 0 would be misread
- *   times        milliseconds as the OTEP has them if that loses nothing, else nanoseconds (v1.3.0)
- *   temporality  delta if nobody says: the OTEP forbids "unspecified" */
+ *   references   positions, never ids; an empty mapping comes first if 0 would be misread
+ *   times        milliseconds as in the OTEP if they are exact, otherwise nanoseconds (v1.3.0)
+ *   temporality  delta if it is not known: the OTEP forbids "unspecified" */
 #include "format/dialect_write.h"
 
 #include "format/dialect_b.h"
@@ -12,14 +12,15 @@
 #include "wire/otlp_old.h"
 #include "base/ban.h"
 
-/* ---- samples: what one can be ---- */
+/* ---- kinds of samples ---- */
 
 typedef enum b_kind {
-    B_ONE,   /* one value a type, any number of times */
-    B_SPLIT, /* a sample each observation: every sample has one value for each type */
+    B_ONE,   /* one value per type, any number of times */
+    B_SPLIT, /* one sample per observation, with one value per type */
 } b_kind;
 
-/* The values that a reader makes of `v` and n times when it spreads (wire/otlp_old.h). */
+/* Whether a reader would compute these values when it spreads `v` over n times
+ * (wire/otlp_old.h). */
 static bool is_spread(const int64_t *values, uint32_t n, int64_t v)
 {
     int64_t share = v / (int64_t)n, rest;
@@ -29,8 +30,9 @@ static bool is_spread(const int64_t *values, uint32_t n, int64_t v)
     return !ckd_sub(&rest, v, (int64_t)(n - 1) * share) && values[0] == rest;
 }
 
-/* The one value that several came from, if kiln.timestamp_values says that there was one.  A reader
- * spreads the values of several types, and of one type unless they are all 1: those count each. */
+/* Finds the value that a reader spread over the timestamps of a sample, if kiln.timestamp_values
+ * records that. A reader spreads the values of several types, and those of one type unless all are
+ * 1; then each timestamp counts 1. */
 static bool gathered(const dw *w, const profile *p, const sample *s, bool multi, int64_t *v)
 {
     const any *how = dw_profile_attr(w, p, ROLE_TIME_VALUES);
@@ -95,7 +97,7 @@ typedef struct b_profile {
     size_t n;
     const uint32_t *at; /* type t is profile at[t] of the group */
     b_slices slices;
-    uint64_t unit; /* of timestamps, in ns */
+    uint64_t unit; /* unit of timestamps, in ns */
 } b_profile;
 
 static void put_packed_times(buf *b, const uint64_t *times, uint32_t n, uint64_t unit)
@@ -169,7 +171,7 @@ static void put_samples(dw *w, const b_profile *g)
 
 enum { B_TAKES = TAKES(TEMPORALITY) | TAKES(COMMENT) | TAKES(DROP_FRAMES) | TAKES(KEEP_FRAMES) };
 
-/* Attributes of the profile that a reader will find again in the fields. */
+/* Returns the roles of the profile's attributes that a reader restores from fields. */
 static uint32_t takes_of(const dw *w, const b_profile *g, bool alone)
 {
     uint32_t takes = B_TAKES;
@@ -224,7 +226,7 @@ static uint32_t text_attr(dw *w, const profile *p, attr_role role)
     return v ? dw_string(w, any_str(v)) : 0;
 }
 
-/* Strings have to be known before their table: all that comes behind it asks here first. */
+/* Collects the strings of all fields that are written after the string table. */
 static void gather_texts(dw *w, const b_profile *g, str default_type)
 {
     for (size_t t = 0; t < g->n; t++) {
@@ -269,8 +271,9 @@ static void put_profile(dw *w, const b_profile *g, str default_type)
 
 /* ---- the container ---- */
 
-/* Milliseconds can be told by magnitude whenever they are exact; nanoseconds from five hours after the
- * epoch on, where they would be no time at all as milliseconds (wire/otlp_old.c). */
+/* Returns the unit of timestamps. A reader infers from the magnitude whether they are milliseconds
+ * or nanoseconds (wire/otlp_old.c); it recognizes nanoseconds from five hours after the epoch
+ * on. */
 static uint64_t choose_unit(dw *w, const profile *p, bool multi)
 {
     const uint64_t ms = 1000000, ns_from = UINT64_MAX / ms + 1;
@@ -280,7 +283,7 @@ static uint64_t choose_unit(dw *w, const profile *p, bool multi)
         sample s = sample_at(w->m, p, i);
         int64_t v;
         uint32_t n = s.n_times, rows = sample_observations(&s);
-        if (kind_of(w, p, &s, multi, &v) == B_SPLIT && n > rows) n = rows; /* what is written */
+        if (kind_of(w, p, &s, multi, &v) == B_SPLIT && n > rows) n = rows; /* one per row */
         for (uint32_t k = 0; k < n; k++) {
             exact &= s.times[k] % ms == 0;
             if (s.times[k] > max) max = s.times[k];
@@ -311,8 +314,8 @@ static bool uses(const model *m, const profile *p, uint32_t mapping_i)
     return false;
 }
 
-/* The first mapping is the main binary: of those that are known the ones that the Profile uses; else, as
- * in pprof, the first of all.  A Profile that is all there is has the others in their order. */
+/* Puts the main binary first: the known one if the Profile uses it, otherwise the first mapping, as
+ * in pprof. A single Profile keeps the other mappings in their order. */
 static void gather_mains(dw *w, const profile *p)
 {
     uint32_t first[MODEL_EXECUTABLES] = {1};
@@ -368,7 +371,8 @@ static void put_scope(dw *w, const scope *s)
     }
 }
 
-/* The scope's pprof.* attributes become fields when all its profiles are one Profile here. */
+/* Returns which pprof.* attributes of the scope become fields. All its profiles must become one
+ * Profile. */
 static unsigned strips(dw *w, const scope *s)
 {
     str name;
@@ -400,7 +404,7 @@ static bool may_be(const format *f, str bytes)
 
 const format format_otep239 = {
     .name = "otep239",
-    .pack = CODEC_GZIP, /* as the document says of profiles on disk */
+    .pack = CODEC_GZIP, /* the OTEP requires it for files */
     .what = "OTEP 0239 pprofextended, OTLP layout 1.3; reads pprof too",
     .suffixes = ".otep239",
     .carries = CARRIES_ALL,

@@ -1,5 +1,5 @@
-/* Which seed dialect?  A strict parse by the tables of each (seed-formats.md 4.2), after a look at the
- * outermost fields that sends today's OTLP away for nothing. */
+/* Detects the drafts by a strict parse with the schema of each (docs/spec/layouts.md, "Drafts").
+ * The outermost fields are checked first, so that current OTLP is rejected without a parse. */
 #include "format/dialects.h"
 
 #include "base/utf8.h"
@@ -7,18 +7,18 @@
 #include "base/ban.h"
 
 enum {
-    PEEK_FIELDS = 64,      /* of a sample, to see what it is */
-    PEEK_RESOURCES = 256,  /* looked at for the first profile */
-    SHAPE_BYTES = 4 << 20, /* walked at most; what comes after is the reader's business */
-    TEXT_LOOK = 512,       /* bytes that tell text from a message */
-    SHAPE_DEPTH = 200,     /* messages inside messages: values nest 64 deep, three messages each */
+    PEEK_FIELDS = 64,      /* fields of a sample that are checked */
+    PEEK_RESOURCES = 256,  /* resources that are searched for the first profile */
+    SHAPE_BYTES = 4 << 20, /* limit of the parse; the reader checks the rest */
+    TEXT_LOOK = 512,       /* bytes that distinguish text from a message */
+    SHAPE_DEPTH = 200,     /* nested messages: values nest 64 deep, each in three messages */
 };
 
 typedef struct shape {
     size_t left;             /* bytes that may still be walked */
-    bool cut;                /* they were spent: tables are not known whole */
-    bool ranges;             /* indices matter */
-    uint64_t n[TABLE_COUNT]; /* entries of the tables of the Profile at hand */
+    bool cut;                /* the limit was reached: sizes of tables are not known */
+    bool ranges;             /* check indices */
+    uint64_t n[TABLE_COUNT]; /* entries of the tables of the current Profile */
     uint64_t need[TABLE_COUNT];
 } shape;
 
@@ -52,7 +52,7 @@ static bool fits_bytes(shape *s, const field_desc *f, str b)
 {
     if (f->type == FT_STRING && !utf8_ok(b.p, b.n)) return false;
     if (f->fills == TABLE_STRING && s->n[TABLE_STRING] == 0 && b.n) return false; /* [0] is "" */
-    return !(f->flags & FF_ID) || b.n == 0 || b.n == (f->name[0] == 's' ? 8 : 16);
+    return !(f->flags & FF_ID) || b.n == 0 || b.n == field_id_size(f);
 }
 
 static bool fits_field(shape *s, const field_desc *f, pb_cur *c, const pb_field *r, unsigned depth)
@@ -72,7 +72,7 @@ static bool fits_field(shape *s, const field_desc *f, pb_cur *c, const pb_field 
 
 static bool fits_fields(shape *s, const message_desc *m, pb_cur c, unsigned depth)
 {
-    uint64_t once = 0; /* singular fields so far */
+    uint64_t once = 0; /* singular fields seen so far */
     for (pb_field r; pb_next(&c, &r);) {
         const field_desc *f = message_field(m, r.number);
         if (!f) return false;
@@ -94,13 +94,13 @@ static bool fits_fields(shape *s, const message_desc *m, pb_cur c, unsigned dept
 static bool in_range(const shape *s)
 {
     if (!s->ranges || s->cut) return true;
-    /* Index 0 of a table that is not there is "not set". */
+    /* Index 0 of a missing table means "not set". */
     for (unsigned t = 1; t < TABLE_COUNT; t++)
         if (s->need[t] > (s->n[t] ? s->n[t] : 1)) return false;
     return true;
 }
 
-/* The tables of all these dialects lie in their Profile. */
+/* Whether a message fits its schema. The tables of all these dialects are inside the Profile. */
 static bool fits(shape *s, const message_desc *m, pb_cur c, unsigned depth)
 {
     if (depth == SHAPE_DEPTH) return false;
@@ -123,9 +123,9 @@ bool dialect_fits_any(str bytes, unsigned among)
     return false;
 }
 
-/* ---- a look at the outside ---- */
+/* ---- check of the outermost fields ---- */
 
-/* The first field `number` that is length-delimited. */
+/* Finds the first length-delimited field `number`. */
 static bool first_of(str in, uint32_t number, str *out)
 {
     pb_cur c = pb_open(in.p, in.n, NULL);
@@ -134,13 +134,13 @@ static bool first_of(str in, uint32_t number, str *out)
     return false;
 }
 
-/* The first profile of any scope of the first resource that has one. */
+/* Finds the first profile of any scope of the first resource that has one. */
 static bool first_profile(str bytes, str *out)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
     unsigned n = 0;
     for (pb_field r; n < PEEK_RESOURCES && pb_next(&c, &r); n++) {
-        if (r.number != 1 || r.wire != 2) return false; /* a dictionary, a table: released OTLP */
+        if (r.number != 1 || r.wire != 2) return false; /* a dictionary or table: released OTLP */
         pb_cur rp = pb_message(&c, &r);
         for (pb_field s; pb_next(&rp, &s);)
             if (s.number == 2 && s.wire == 2 && first_of(pb_bytes(&s), 2, out)) return true;
@@ -150,10 +150,11 @@ static bool first_profile(str bytes, str *out)
 
 enum { PROFILE_ID_BYTES = 16 };
 
-/* Could a profile entry be one of ours?  v1.8 and later: a fixed time in 3 and none in 2.  So have ours when they begin at 0, but these
- * begin with an id of 16 bytes, where v1.8 has a ValueType of a few.  All released ones but B have their samples in 2, a million of
- * them perhaps, where ours have at most one field. */
-static bool worth_a_try(str entry)
+/* Whether a profile entry may be a draft. v1.8 and later have a fixed64 in field 3 and none in 2.
+ * So do drafts that start at time 0, but their field 1 is an id of 16 bytes, where v1.8 has a short
+ * ValueType. All released layouts except B have their samples in field 2, possibly a million of
+ * them; drafts have field 2 at most once. */
+static bool may_be_draft(str entry)
 {
     pb_cur c = pb_open(entry.p, entry.n, NULL);
     uint64_t lists = 0, fixed = 0;
@@ -178,16 +179,16 @@ static bool released_layout_fits(str bytes)
     return false;
 }
 
-/* ---- broken bytes: what do they come nearest to? ---- */
+/* ---- malformed input: the nearest dialect ---- */
 
 typedef struct misfit {
     size_t left; /* bytes that may still be walked */
-    uint64_t n;  /* fields out of place so far */
+    uint64_t n;  /* misplaced fields so far */
     uint64_t enough;
 } misfit;
 
-/* Counts fields that the schema does not know, or that have another wire type.  A message that ends
- * early is one more. */
+/* Counts fields that are not in the schema or have another wire type. A truncated message counts as
+ * one such field. */
 static void count_misfits(misfit *x, const message_desc *m, pb_cur c, unsigned depth)
 {
     if (depth == SHAPE_DEPTH) return;
@@ -212,7 +213,7 @@ static uint64_t misfits(str bytes, const message_desc *root, uint64_t enough)
     return x.n;
 }
 
-/* Only what has fewer misfits than *least, which becomes the number. */
+/* Returns the dialect with the fewest misplaced fields, if fewer than *least; updates *least. */
 static dialect nearest(str bytes, unsigned among, uint64_t *least)
 {
     dialect best = DIALECT_NONE;
@@ -229,7 +230,7 @@ dialect dialect_nearest(str bytes, unsigned among)
     return nearest(bytes, among, &least);
 }
 
-/* Nothing but resource_profiles at the top, the last of them cut off perhaps. */
+/* Whether the message has only resource_profiles; the last one may be truncated. */
 static bool is_enveloped(str bytes)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
@@ -255,14 +256,14 @@ static dialect detect_enveloped(str bytes, unsigned among)
     static const dialect order[] = {DIALECT_A,     DIALECT_A1,    DIALECT_A2,     DIALECT_A0,
                                     DIALECT_BENCH, DIALECT_C_BOX, DIALECT_C_SCOPE};
     str entry;
-    if (!first_profile(bytes, &entry) || !worth_a_try(entry)) return DIALECT_NONE;
+    if (!first_profile(bytes, &entry) || !may_be_draft(entry)) return DIALECT_NONE;
     for (size_t i = 0; i < ARRAY_LEN(order); i++)
         if ((among >> order[i] & 1) && dialect_fits(bytes, dialect_schema(order[i]), true))
             return released_layout_fits(bytes) ? DIALECT_NONE : order[i];
     return DIALECT_NONE;
 }
 
-/* Top level of a bare Profile: of the event proposal, or of pprofextended with its additions. */
+/* Detects a bare Profile of the event proposal, or of pprofextended with additions. */
 static dialect detect_bare(str bytes, unsigned among)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
@@ -270,7 +271,7 @@ static dialect detect_bare(str bytes, unsigned among)
     bool empty_first = false, added = false;
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number > 18) return DIALECT_NONE;
-        /* samples are no field of C: a pprof file of a million of them is not walked for it */
+        /* C has no samples: a pprof file with a million samples is rejected at the first */
         if (f.number == 2 && !(among >> DIALECT_B_BARE & 1)) return DIALECT_NONE;
         if (f.number == 11 && !(seen >> 11 & 1)) empty_first = f.wire == 2 && f.value == 0;
         seen |= UINT64_C(1) << f.number;
@@ -309,7 +310,8 @@ unsigned dialect_a0_member(str bytes)
     pb_cur c = pb_open(entry.p, entry.n, NULL);
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number >= A0_NORMALIZED && f.number <= A0_DENORMALIZED) member = f.number;
-        if (f.number >= 102 && f.number <= 104) member = f.number - 102 + A0_NORMALIZED;
+        if (f.number >= BENCH_NORMALIZED && f.number <= BENCH_NORMALIZED + 2)
+            member = f.number - BENCH_NORMALIZED + A0_NORMALIZED;
     }
     return member;
 }

@@ -1,4 +1,4 @@
-/* Bytes of the seed dialects: fields, attribute values and the envelope, written forwards. */
+/* Writes fields, attribute values and the envelope of the drafts, from front to back. */
 #include "format/dialect_write.h"
 
 #include "base/ban.h"
@@ -12,7 +12,7 @@ size_t dw_begin(buf *b, uint32_t number)
     return b->n;
 }
 
-/* One byte was left for the length; a longer one moves the message. */
+/* dw_begin reserves one byte for the length. A longer length moves the message. */
 void dw_end(buf *b, size_t at)
 {
     if (b->failed) return;
@@ -89,7 +89,8 @@ static void put_any(buf *b, dw *table, uint32_t number, const any *v)
     dw_end(b, at);
 }
 
-/* table: whose string table has the texts; NULL: they stand here. */
+/* Writes a KeyValue. `table`: the writer whose string table gets the texts; NULL: texts are
+ * inline. */
 static void put_keyvalue(buf *b, dw *table, uint32_t number, str key, const any *v)
 {
     size_t at = dw_begin(b, number);
@@ -168,7 +169,7 @@ static void put_scope(dw *w, const scope *s, void (*scope_fn)(dw *w, const scope
     size_t at = dw_begin(b, 2), own = dw_begin(b, 1);
     dw_text(b, 1, s->name);
     dw_text(b, 2, s->version);
-    bool stripped = false; /* a scope that is there for these alone need not be */
+    bool stripped = false; /* a scope with only stripped attributes is omitted */
     for (size_t i = 0; i < s->attrs.n; i++) {
         bool gone = is_stripped(strip, s->attrs.v[i].key);
         if (!gone) dw_keyvalue(b, 3, s->attrs.v[i].key, &s->attrs.v[i].value);

@@ -1,3 +1,4 @@
+/* Shared parts of the writers of the drafts: roles of attributes, index maps, groups, rows. */
 #include "format/dialect_write.h"
 
 #include "format/dialect_read.h"
@@ -46,8 +47,8 @@ static bool all_texts(const any *v)
     return v->n > 0;
 }
 
-/* A reader would carry it in just this way: no empty texts, no false, no 0. */
-static bool says_something(attr_role role, const any *v)
+/* Whether a reader would restore this value from a field: not empty text, false or 0. */
+static bool is_restorable(attr_role role, const any *v)
 {
     switch (role) {
     case ROLE_TEMPORALITY:
@@ -55,10 +56,10 @@ static bool says_something(attr_role role, const any *v)
         return str_eq(any_str(v), STR("delta")) || str_eq(any_str(v), STR("cumulative"));
     case ROLE_BUILD_ID_KIND: return v->kind == ANY_INT ? v->i > 1 : str_eq(any_str(v), STR("hash"));
     case ROLE_COMMENT: return all_texts(v);
-    case ROLE_EVENT_DEFAULT: return v->i >= 0; /* 0: each event of this type says its own size */
+    case ROLE_EVENT_DEFAULT: return v->i >= 0; /* 0: each event of this type has its own size */
     case ROLE_DROPPED: return v->i > 0 && v->i <= UINT32_MAX;
     case ROLE_TIME_UNIT: return time_unit_ns(any_str(v)) != 0;
-    case ROLE_SAMPLE_RATE: return v->i > 0 && 1000000000 % v->i != 0; /* else it is a period */
+    case ROLE_SAMPLE_RATE: return v->i > 0 && 1000000000 % v->i != 0; /* otherwise a period */
     default: break;
     }
     if (v->kind == ANY_STRING) return v->n > 0;
@@ -69,14 +70,15 @@ static bool says_something(attr_role role, const any *v)
 static attr_role role_of(const dict *d, const attribute *t)
 {
     str key = dict_str(d, t->key);
-    bool ours = str_starts(key, STR("kiln.")) || str_starts(key, STR("p")); /* pprof., process. */
-    if (t->unit || !ours) return ROLE_NONE;
+    bool known_prefix =
+        str_starts(key, STR("kiln.")) || str_starts(key, STR("p")); /* pprof., process. */
+    if (t->unit || !known_prefix) return ROLE_NONE;
     for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
         if (!str_eq(key, str_of(roles[i].key))) continue;
         bool kind = roles[i].kind == ANY_EMPTY
                         ? t->value.kind == ANY_STRING || t->value.kind == ANY_INT
                         : t->value.kind == roles[i].kind;
-        return kind && says_something(roles[i].role, &t->value) ? roles[i].role : ROLE_NONE;
+        return kind && is_restorable(roles[i].role, &t->value) ? roles[i].role : ROLE_NONE;
     }
     return ROLE_NONE;
 }
@@ -131,7 +133,7 @@ bool dw_close(dw *w, bool ok, err *e)
     ok = ok && !w->failed && !w->out->failed;
     arena_free(&w->a);
     arena_free(&w->tmp);
-    return ok || err_set(e, ERR_LIMIT, "the encoded message does not fit the memory it may use");
+    return ok || err_set(e, ERR_MEMORY, "the encoded message exceeds its memory limit");
 }
 
 void dw_note(dw *w, loss_concept c, const char *carried_as, str value, const char *what)
@@ -205,7 +207,7 @@ uint32_t dw_set(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
 
 void dw_put_set(dw *w, const uint32_t *attrs, size_t n, uint32_t number, uint32_t dropped)
 {
-    size_t count = n; /* the last one: readers append it */
+    size_t count = n; /* the last attribute, because readers append it */
     for (size_t i = 0; i < n; i++)
         if (w->role[attrs[i]] == ROLE_DROPPED) count = i;
     for (size_t i = 0; i < n; i++)
@@ -259,7 +261,7 @@ location_fields dw_location_fields(const dw *w, const location *l)
     const any *type = dw_find(w, attrs, l->attrs.n, ROLE_FRAME_TYPE);
     if (!type) return f;
     str name = any_str(type);
-    /* Readers take the drafts' names for today's: these two would come back as something else. */
+    /* Readers map these two names of the drafts to current ones, so they would not be restored. */
     if (str_eq(name, STR("python")) || str_eq(name, STR("hotspot"))) return f;
     f.takes |= TAKES(FRAME_TYPE);
     f.type = str_eq(name, STR("cpython")) ? STR("python")
@@ -322,7 +324,7 @@ void dw_gather_location(dw *w, bool null_first, uint32_t i)
 
 /* ---- groups ---- */
 
-/* The next attribute that is not taken; n when there is none. */
+/* Returns the position of the next attribute whose role is not in `takes`; n when there is none. */
 static size_t skip_taken(const dw *w, const uint32_t *v, size_t i, size_t n, uint32_t takes)
 {
     while (i < n && dw_takes(w, v[i], takes)) i++;
@@ -406,7 +408,7 @@ uint64_t dw_sample_rate(dw *w, const profile *p)
 
 uint64_t dw_end_time(dw *w, const profile *p)
 {
-    uint64_t end; /* also without a duration: an end of 0 would be before the start */
+    uint64_t end; /* set even without a duration, because an end of 0 would precede the start */
     if (!ckd_add(&end, p->time_unix_nano, p->duration_nano)) return end;
     dw_note(w, LOSS_TIME, NULL, (str){0}, "duration_nano");
     return p->time_unix_nano;

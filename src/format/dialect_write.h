@@ -1,19 +1,20 @@
-/* format/dialect_write.h - what the writers of the seed dialects share.
+/* format/dialect_write.h - shared parts of the writers of the drafts (format/dialects.h).
  *
- * Their tables lie inside each Profile message, so a writer works group by group:
+ * The tables are inside each Profile message, so a writer works group by group:
  *
  *   group    profiles of one scope that one message can hold (several types of one measurement)
- *   gather   walk its samples once: what is used gets its index, in order of first use, root first
- *   put      fields in ascending order into the buffer; lengths are put in front when they are known
+ *   gather   walks the samples once; entries get their index in order of first use, root first
+ *   put      writes fields in ascending order; inserts a length when its message is complete
  *
- * Attributes that carry what an old dialect has a field for (wire/carried.h) become that field again. */
+ * Some fields exist only in a dialect; the model carries them as attributes (wire/carried.h). A
+ * writer turns these attributes back into fields. */
 #pragma once
 #include "base/hash.h"
 #include "format/dialects.h"
 #include "wire/carried.h"
 #include "wire/pb.h"
 
-/* What an attribute carries; only if its value has the right kind and it has no unit. */
+/* The field that an attribute carries. ROLE_NONE if its value has another kind or it has a unit. */
 typedef enum attr_role {
     ROLE_NONE,
     ROLE_TEMPORALITY,
@@ -31,7 +32,7 @@ typedef enum attr_role {
     ROLE_BUILD_ID_GO,
     ROLE_BUILD_ID_HASH,
     ROLE_BUILD_ID_KIND,
-    ROLE_HAS_FUNCTIONS, /* these four together */
+    ROLE_HAS_FUNCTIONS, /* written only if all four are present */
     ROLE_HAS_FILENAMES,
     ROLE_HAS_LINE_NUMBERS,
     ROLE_HAS_INLINE_FRAMES,
@@ -64,52 +65,52 @@ typedef struct dw {
     const model *m;
     buf *out;
     ledger *ledger;
-    arena a, tmp;  /* for the message, for the group */
+    arena a, tmp;  /* a: for the whole message; tmp: for the current group */
     bool failed;   /* out of memory */
     uint8_t *role; /* attr_role by attribute */
     index_map stacks, locations, functions, mappings, links, attributes;
     VEC(str) strings;
     hash_index string_index;
-    VEC(span) sets; /* A: attribute sets; [0] is the empty one */
+    VEC(span) sets; /* dialect A: attribute sets; [0] is empty */
     u32s set_attrs;
     hash_index set_index;
     unsigned (*strips)(struct dw *w, const scope *s); /* STRIP_*; NULL: nothing */
-    char where[64];                                   /* path of the profile at hand */
+    char where[64];                                   /* path of the current profile */
 } dw;
 
 NODISCARD bool dw_open(dw *w, const model *m, const write_opts *o, buf *out);
-void dw_reset(dw *w); /* forgets the tables of the group */
-/* Frees; ERR_LIMIT when memory or the buffer ran out, else ok. */
+void dw_reset(dw *w); /* clears the tables for the next group */
+/* Frees the writer. Returns ok; false with ERR_MEMORY when memory or the buffer ran out. */
 NODISCARD bool dw_close(dw *w, bool ok, err *e);
 
 void dw_note(dw *w, loss_concept c, const char *carried_as, str value, const char *what);
 
 /* ---- tables ---- */
-uint32_t dw_ref(dw *w, index_map *x, uint32_t model_i); /* index of its entry, new or old */
+uint32_t dw_ref(dw *w, index_map *x, uint32_t model_i); /* finds or adds an entry */
 static inline bool dw_known(const index_map *x, uint32_t i) { return x->to[i] != 0; }
 uint32_t dw_string(dw *w, str s);
 static inline uint32_t dw_model_string(dw *w, uint32_t i)
 {
     return i ? dw_string(w, w->m->dict.strings.v[i]) : 0;
 }
-/* The set of these attributes, without those of the roles in `takes`; 0: none. */
+/* Returns the index of a set of these attributes except those with roles in `takes`; 0: none. */
 uint32_t dw_set(dw *w, const uint32_t *attrs, size_t n, uint32_t takes);
 
-/* Attributes as field `number`, and as field `dropped` how many more the sender had. */
+/* Writes attributes as field `number`, and the number of dropped ones as field `dropped`. */
 void dw_put_set(dw *w, const uint32_t *attrs, size_t n, uint32_t number, uint32_t dropped);
 
 static inline bool dw_takes(const dw *w, uint32_t attr, uint32_t takes)
 {
     return w->role[attr] != ROLE_NONE && (takes >> w->role[attr] & 1);
 }
-/* The first attribute of that role in a list; NULL: none. */
+/* Returns the value of the first attribute with that role; NULL: none. */
 const any *dw_find(const dw *w, const uint32_t *attrs, size_t n, attr_role role);
 static inline const any *dw_profile_attr(const dw *w, const profile *p, attr_role role)
 {
     return dw_find(w, refs_at(&w->m->dict.attr_refs, p->attrs), p->attrs.n, role);
 }
 
-/* What a mapping's attributes say in fields, and which of them said it. */
+/* Fields of a mapping that come from its attributes, and the roles of these attributes. */
 typedef struct mapping_fields {
     str build_id;
     uint64_t kind;
@@ -117,70 +118,70 @@ typedef struct mapping_fields {
     uint32_t takes;
 } mapping_fields;
 
-/* kinds: there is a build_id_kind; single: flags one by one, else all four or none. */
+/* kinds: the dialect has build_id_kind. single: flags are set one by one, not all four or none. */
 mapping_fields dw_mapping_fields(const dw *w, const mapping *m, bool kinds, bool single);
 
 typedef struct location_fields {
-    str type; /* as the drafts spell it */
+    str type; /* in the drafts' spelling */
     bool folded;
     uint32_t takes;
 } location_fields;
 
 location_fields dw_location_fields(const dw *w, const location *l);
 
-/* 0 is mapping 0 if that covers the address, else none: true when an empty mapping has to come first
- * so that every location is read as it is meant. */
+/* Readers interpret index 0 as mapping 0 if that covers the address, otherwise as no mapping.
+ * Returns whether an empty mapping must come first so that every location is read correctly. */
 bool dw_needs_null_mapping(const dw *w);
 
 /* ---- gather: everything that is used gets its index ---- */
 
 void dw_gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes);
 void dw_gather_mapping(dw *w, uint32_t i);
-/* null_first: the empty entry 0 has its index already. */
+/* null_first: index 0 belongs to an empty mapping. */
 void dw_gather_location(dw *w, bool null_first, uint32_t i);
 
 /* ---- groups ---- */
 
-/* Was profile first[k] part of the same profile as *first, by their ids?  Without an id any may be. */
+/* Whether first[k] and *first come from one profile, according to their ids; true without ids. */
 bool dw_same_id(const profile *first, size_t k);
 
-/* How many profiles from first on have one head: id, times, payload and attributes other than
- * `takes`; and, if `fits` says so, go together with the first. */
+/* Returns the number of profiles from `first` on that have the same header (id, times, payload, and
+ * attributes other than `takes`) and for which `fits` returns true. */
 size_t dw_group(const dw *w, const profile *first, size_t most, uint32_t takes,
                 bool (*fits)(const dw *w, const profile *first, const profile *next));
-/* Same stack, link, attributes, times and number of values in every sample. */
+/* Whether the samples of a and b have equal stacks, links, attributes, times and value counts. */
 bool dw_aligned(const dw *w, const profile *a, const profile *b);
 
-/* delta 1, cumulative 2, other numbers as they are; 0: not said. */
+/* Returns 1 for delta, 2 for cumulative, other numbers unchanged; 0: not known. */
 uint64_t dw_temporality(const dw *w, const profile *p);
-/* A rate in Hz for the period, or 0; what is lost on the way is noted. */
+/* Returns the period as a rate in Hz, or 0; records a loss if there is no such rate. */
 uint64_t dw_sample_rate(dw *w, const profile *p);
-/* end of the profile; 0: not known. */
+/* Returns the end of the profile; 0: not known. */
 uint64_t dw_end_time(dw *w, const profile *p);
 
-/* ---- putting ---- */
+/* ---- put ---- */
 
-/* A message or packed list whose length is not known yet:
+/* Begin and end a message or packed list whose length is not known yet:
  *     size_t at = dw_begin(b, 7); ... dw_end(b, at); */
 size_t dw_begin(buf *b, uint32_t number);
 void dw_end(buf *b, size_t at);
-void dw_end_or_drop(buf *b, size_t at, uint32_t number); /* an empty one leaves nothing */
-void dw_uint(buf *b, uint32_t number, uint64_t v);       /* 0 is left out */
-void dw_fixed64(buf *b, uint32_t number, uint64_t v);    /* 0 is left out */
-void dw_text(buf *b, uint32_t number, str s);            /* "" is left out */
+void dw_end_or_drop(buf *b, size_t at, uint32_t number); /* omits an empty one */
+void dw_uint(buf *b, uint32_t number, uint64_t v);       /* omits 0 */
+void dw_fixed64(buf *b, uint32_t number, uint64_t v);    /* omits 0 */
+void dw_text(buf *b, uint32_t number, str s);            /* omits "" */
 void dw_keyvalue(buf *b, uint32_t number, str key, const any *v);
-void dw_keyvalue_ref(dw *w, uint32_t number, str key, const any *v); /* texts by their index */
-/* An attribute of the model as KeyValue; its unit is noted as lost unless `units`. */
+void dw_keyvalue_ref(dw *w, uint32_t number, str key, const any *v); /* strings as indices */
+/* Writes an attribute of the model as KeyValue; records the loss of its unit unless `units`. */
 void dw_attribute(dw *w, uint32_t number, uint32_t attr, bool units);
 void dw_link(buf *b, uint32_t number, const link_ids *l);
-/* Attributes of a profile other than `takes`. */
+/* Writes the attributes of a profile other than `takes`. */
 void dw_profile_attrs(dw *w, const profile *p, uint32_t number, uint32_t takes);
 
-/* profile_id: the profile's own, or one made from the bytes that are put until dw_id_end. */
+/* Writes profile_id: the profile's, or one derived from the bytes written until dw_id_end. */
 size_t dw_id(dw *w, const profile *p);
 void dw_id_end(dw *w, const profile *p, size_t at);
 
-/* The whole message: for each scope `scope_fn` puts the profiles (field 2). */
+/* Writes the whole message; scope_fn writes the profiles of each scope (field 2). */
 void dw_envelope(dw *w, void (*scope_fn)(dw *w, const scope *s));
 
 /* ---- rows: one value, one time ---- */
@@ -190,7 +191,7 @@ typedef struct dw_row {
     uint64_t time; /* 0: none */
 } dw_row;
 
-/* How many rows a sample makes; a shape that rows cannot hold is noted. */
-uint32_t dw_rows(dw *w, const sample *s);       /* a time of 0 is no time */
+/* Returns the number of rows of a sample; records a loss if rows cannot represent it. */
+uint32_t dw_rows(dw *w, const sample *s);       /* a time of 0 means no time */
 uint32_t dw_rows_timed(dw *w, const sample *s); /* a time of 0 is 1970 */
 dw_row dw_row_at(const sample *s, uint32_t i);

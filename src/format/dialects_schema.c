@@ -1,73 +1,17 @@
-/* The messages of the seed dialects (seed-formats.md sections 1 to 3), as wire/schema.c has those of
- * the released layouts.  tests/vectors/proto/dialect_*.proto say the same to protoc. */
+/* The schemas of the drafts (docs/spec/layouts.md, "Drafts"), in the form of wire/schema.c.
+ * tests/vectors/proto/dialect_*.proto define the same messages for protoc. */
 #include "format/dialects.h"
+#include "wire/schema_macros.h"
 
 #include "base/ban.h"
 
-/* One line a field: number, type, flags, target of an index, table that it fills, name, message. */
-#define S(no, type, name)                                                                          \
-    {                                                                                              \
-        no, FT_##type, 0, TABLE_NONE, TABLE_NONE, name, NULL                                       \
-    }
-#define O(no, type, name)                                                                          \
-    {                                                                                              \
-        no, FT_##type, FF_ONEOF, TABLE_NONE, TABLE_NONE, name, NULL                                \
-    }
-#define P(no, type, name)                                                                          \
-    {                                                                                              \
-        no, FT_##type, FF_REPEATED, TABLE_NONE, TABLE_NONE, name, NULL                             \
-    }
-#define ID(no, name)                                                                               \
-    {                                                                                              \
-        no, FT_BYTES, FF_ID, TABLE_NONE, TABLE_NONE, name, NULL                                    \
-    }
-#define IX(no, type, name, to)                                                                     \
-    {                                                                                              \
-        no, FT_##type, 0, TABLE_##to, TABLE_NONE, name, NULL                                       \
-    }
-#define IO(no, type, name, to)                                                                     \
-    {                                                                                              \
-        no, FT_##type, FF_OPTIONAL, TABLE_##to, TABLE_NONE, name, NULL                             \
-    }
-#define PX(no, type, name, to)                                                                     \
-    {                                                                                              \
-        no, FT_##type, FF_REPEATED, TABLE_##to, TABLE_NONE, name, NULL                             \
-    }
-#define M(no, name, msg)                                                                           \
-    {                                                                                              \
-        no, FT_MESSAGE, 0, TABLE_NONE, TABLE_NONE, name, &msg                                      \
-    }
-#define R(no, name, msg)                                                                           \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_REPEATED, TABLE_NONE, TABLE_NONE, name, &msg                            \
-    }
-#define T(no, name, msg, table)                                                                    \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_REPEATED, TABLE_NONE, TABLE_##table, name, &msg                         \
-    }
-#define MO(no, name, msg)                                                                          \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_ONEOF, TABLE_NONE, TABLE_NONE, name, &msg                               \
-    }
-#define BIG(no, name, msg)                                                                         \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_REPEATED | FF_LARGE, TABLE_NONE, TABLE_NONE, name, &msg                 \
-    }
-#define STRINGS(no, name)                                                                          \
-    {                                                                                              \
-        no, FT_STRING, FF_REPEATED, TABLE_NONE, TABLE_STRING, name, NULL                           \
-    }
-
-/* Kinds that only these dialects have share a number with kinds that only old layouts have. */
+/* Kinds of tables that only the drafts have. They reuse numbers of kinds that only old layouts
+ * have. */
 enum {
     TABLE_SET = TABLE_ATTRIBUTE, /* A: attribute sets */
     TABLE_EVENT_TYPE = TABLE_SAMPLE_TYPE,
     TABLE_CLOCK = TABLE_LOCATION_INDEX,
 };
-
-#define MESSAGE(id, text, ...)                                                                     \
-    static const field_desc id##_fields[] = {__VA_ARGS__};                                         \
-    static const message_desc id = {text, id##_fields, (uint8_t)ARRAY_LEN(id##_fields)}
 
 /* ---- common and resource, as of 2023 ---- */
 
@@ -93,7 +37,7 @@ MESSAGE(resource_desc, "Resource", R(1, "attributes", kv),
 
 /* ---- A ---- */
 
-MESSAGE(a_link, "Link", ID(1, "trace_id"), ID(2, "span_id"));
+MESSAGE(a_link, "Link", ID(1, "trace_id"), ID8(2, "span_id"));
 MESSAGE(a_set, "AttributeSet", R(1, "attributes", kv), S(2, UINT32, "dropped_attributes_count"));
 MESSAGE(a_stack, "Stacktrace", PX(1, UINT32, "location_indices", LOCATION));
 MESSAGE(a_line, "Line", IX(1, UINT32, "function_index", FUNCTION), S(2, UINT32, "line"));
@@ -128,17 +72,16 @@ MESSAGE(a2_list, "SampleList", A_COLUMNS(1), S(6, UINT64, "sample_rate"),
 #define A_PROFILE(mapping, location, list, lists)                                                  \
     ID(1, "profile_id"), S(2, FIXED64, "start_time_unix_nano"),                                    \
         S(3, FIXED64, "end_time_unix_nano"), R(4, "attributes", kv),                               \
-        S(5, UINT32, "dropped_attributes_count"), S(6, BYTES, "original_payload"),                 \
-        T(7, "stacktraces", a_stack, STACK), T(8, "mappings", mapping, MAPPING),                   \
-        T(9, "locations", location, LOCATION), T(10, "functions", a_function, FUNCTION),           \
-        T(11, "links", a_link, LINK), T(12, "attribute_sets", a_set, SET),                         \
-        STRINGS(13, "string_table"), R(14, lists, list)
-MESSAGE(a_profile, "Profile", A_PROFILE(a_mapping, a_location, a_type, "profile_types"));
-MESSAGE(a1_profile, "Profile", A_PROFILE(a1_mapping, a1_location, a_type, "sample_lists"));
-MESSAGE(a2_profile, "Profile", ID(1, "profile_id"), S(2, BYTES, "original_payload"),
-        T(3, "stacktraces", a_stack, STACK), T(4, "mappings", a1_mapping, MAPPING),
-        T(5, "locations", a2_location, LOCATION), T(6, "functions", a_function, FUNCTION),
-        T(7, "links", a_link, LINK), T(8, "attribute_sets", a_set, SET), STRINGS(9, "string_table"),
+        S(5, UINT32, "dropped_attributes_count"), PAYLOAD(6), T(7, "stacktraces", a_stack, STACK), \
+        T(8, "mappings", mapping, MAPPING), T(9, "locations", location, LOCATION),                 \
+        T(10, "functions", a_function, FUNCTION), T(11, "links", a_link, LINK),                    \
+        T(12, "attribute_sets", a_set, SET), STRINGS(13, "string_table"), R(14, lists, list)
+PROFILE(a_profile, A_PROFILE(a_mapping, a_location, a_type, "profile_types"));
+PROFILE(a1_profile, A_PROFILE(a1_mapping, a1_location, a_type, "sample_lists"));
+PROFILE(a2_profile, ID(1, "profile_id"), PAYLOAD(2), T(3, "stacktraces", a_stack, STACK),
+        T(4, "mappings", a1_mapping, MAPPING), T(5, "locations", a2_location, LOCATION),
+        T(6, "functions", a_function, FUNCTION), T(7, "links", a_link, LINK),
+        T(8, "attribute_sets", a_set, SET), STRINGS(9, "string_table"),
         R(10, "sample_lists", a2_list), R(11, "attributes", kv),
         S(12, UINT32, "dropped_attributes_count"), S(13, FIXED64, "start_time_unix_nano"),
         S(14, FIXED64, "end_time_unix_nano"));
@@ -147,7 +90,7 @@ ENVELOPE(a, a_profile);
 ENVELOPE(a1, a1_profile);
 ENVELOPE(a2, a2_profile);
 
-/* ---- A0 and bench: three ways to say the same.  Each was a package of its own; the names say so. */
+/* ---- A0 and bench: three alternatives, each with a package name of its own ---- */
 
 MESSAGE(alt_type, "SampleType", S(1, ENUM, "aggregation_temporality"), S(2, UINT64, "sample_size"),
         IX(3, UINT32, "type_index", STRING), IX(4, UINT32, "unit_index", STRING));
@@ -182,17 +125,16 @@ MESSAGE(denorm_sample, "DenormalizedSample", M(1, "stacktrace", denorm_stack),
 MESSAGE(denorm_profile, "DenormalizedProfile", R(1, "sample_types", denorm_type),
         R(2, "samples", denorm_sample));
 
-/* Member 8 of A0 is pprof: that message is dialect B, layout 1.3, and not in these tables. */
+/* Member 8 of A0 is pprof. That message is dialect B, layout 1.3, and is not in these tables. */
 MESSAGE(a0_entry, "ProfileContainer", ID(1, "profile_id"), S(2, FIXED64, "start_time_unix_nano"),
         S(3, FIXED64, "end_time_unix_nano"), R(4, "attributes", kv),
-        S(5, UINT32, "dropped_attributes_count"), S(7, BYTES, "original_payload"),
-        MO(9, "normalized", norm_profile), MO(10, "arrays", arrays_profile),
-        MO(11, "denormalized", denorm_profile));
+        S(5, UINT32, "dropped_attributes_count"), PAYLOAD(7), MO(9, "normalized", norm_profile),
+        MO(10, "arrays", arrays_profile), MO(11, "denormalized", denorm_profile));
 MESSAGE(bench_entry, "ProfileContainer", ID(1, "profile_id"), S(2, FIXED64, "start_time_unix_nano"),
         S(3, FIXED64, "end_time_unix_nano"), R(4, "attributes", kv),
-        S(5, UINT32, "dropped_attributes_count"), S(6, STRING, "original_payload_format"),
-        S(7, BYTES, "original_payload"), MO(102, "normalized", norm_profile),
-        MO(103, "arrays", arrays_profile), MO(104, "denormalized", denorm_profile));
+        S(5, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(6), PAYLOAD(7),
+        MO(102, "normalized", norm_profile), MO(103, "arrays", arrays_profile),
+        MO(104, "denormalized", denorm_profile));
 
 ENVELOPE(a0, a0_entry);
 ENVELOPE(bench, bench_entry);
@@ -204,7 +146,7 @@ static const message_desc c_any;
 MESSAGE(c_kv, "KeyValue", IX(1, UINT32, "key_string_index", STRING), M(2, "value", c_any));
 MESSAGE(c_array, "ArrayValue", R(1, "values", c_any));
 MESSAGE(c_kvlist, "KeyValueList", R(1, "values", c_kv));
-MESSAGE(c_any, "AnyValue", {1, FT_UINT32, FF_ONEOF, TABLE_STRING, TABLE_NONE, "string_index", NULL},
+MESSAGE(c_any, "AnyValue", FIELD(1, FT_UINT32, FF_ONEOF, STRING, NONE, "string_index", NULL),
         O(2, BOOL, "bool_value"), O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"),
         MO(5, "array_value", c_array), MO(6, "kvlist_value", c_kvlist), O(7, BYTES, "bytes_value"));
 
@@ -233,7 +175,7 @@ MESSAGE(c_mapping, "Mapping", S(1, UINT64, "memory_start"), S(2, UINT64, "memory
         PX(7, UINT64, "attributes", ATTRIBUTE), S(8, BOOL, "has_functions"),
         S(9, BOOL, "has_filenames"), S(10, BOOL, "has_line_numbers"),
         S(11, BOOL, "has_inline_frames"));
-MESSAGE(c_profile, "Profile", R(1, "events", c_event), T(3, "event_types", c_type, EVENT_TYPE),
+PROFILE(c_profile, R(1, "events", c_event), T(3, "event_types", c_type, EVENT_TYPE),
         T(4, "stacks", c_stack, STACK), T(5, "locations", c_location, LOCATION),
         T(6, "functions", c_function, FUNCTION), T(7, "mappings", c_mapping, MAPPING),
         T(8, "attributes", c_kv, ATTRIBUTE), T(10, "links", a_link, LINK), STRINGS(11, "strings"),
@@ -242,13 +184,13 @@ MESSAGE(c_profile, "Profile", R(1, "events", c_event), T(3, "event_types", c_typ
 
 MESSAGE(c_box, "ProfileContainer", ID(1, "profile_id"), S(2, FIXED64, "start_time_unix_nano"),
         S(3, FIXED64, "end_time_unix_nano"), R(4, "attributes", kv),
-        S(5, UINT32, "dropped_attributes_count"), S(6, STRING, "original_payload_format"),
-        S(7, BYTES, "original_payload"), {8, FT_MESSAGE, FF_LARGE, 0, 0, "profile", &c_profile});
+        S(5, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(6), PAYLOAD(7),
+        LARGE(8, "profile", c_profile));
 
 ENVELOPE(c_box, c_box);
 ENVELOPE(c_scope, c_profile);
 
-/* ---- B without its container: pprof's names are the same ---- */
+/* ---- B without its container, with pprof's field names ---- */
 
 static const message_desc *b_profile(void)
 {

@@ -1,16 +1,16 @@
-/* format/events.h - dialect C, the proposal of timestamped events: one Profile message at a time.
+/* format/events.h - dialect C, the proposal of timestamped events, and how it maps to the model.
  *
- *   EventType   a Profile of the model, in order
- *   Event       a sample: its size as the value, its instant in Unix ns
- *   interval    events with a duration whose type has no unit or one of time: the value is the
- *               duration in ns (kiln.event.interval, kiln.event.unit); else a sample attribute
+ *   EventType   becomes a Profile of the model, in order
+ *   Event       becomes a sample: its size is the value, its time is in Unix ns
+ *   interval    events with a duration, of a type without a unit or in units of time: the value is
+ *               the duration in ns (kiln.event.interval, kiln.event.unit); else a sample attribute
  *               kiln.event.duration
- *   count, sum  both set: a second Profile of the same name with unit "1" for the counts
+ *   count, sum  if both are set, a second Profile of the same name with unit "1" has the counts
  *   clock       kiln.event.clock on the Profile: {index, frequency, time_unix_nano, attributes}
  *   default     kiln.event.default_value on the Profile
  *
- * What a writer makes of a size is fixed (event_form), so that a reader knows what will come back and
- * what belongs into the ledger. */
+ * The form in which a writer encodes a size is fixed (event_form), so that the reader can record in
+ * the ledger which sizes a conversion back would change. */
 #pragma once
 #include "format/dialect_read.h"
 
@@ -20,10 +20,12 @@ typedef struct event_form {
     uint64_t value, count, sum;
 } event_form;
 
-/* How an event of this size is written: individually with a clock, as an aggregate without. */
+/* Returns the form in which an event of this size is written: individual with a clock, aggregated
+ * without. */
 event_form event_form_of(bool clocked, uint64_t default_value, uint64_t size);
 
-/* Ticks to ns and back: floor one way, ceiling the other, so that up to 1 GHz nothing is lost. */
+/* Convert ticks to ns and back. One rounds down, the other up, so that ticks up to 1 GHz are exact
+ * after a round trip. */
 i128 ticks_to_ns(i128 ticks, uint64_t frequency);
 i128 ns_to_ticks(i128 ns, uint64_t frequency);
 
@@ -33,8 +35,8 @@ bool is_count_unit(str unit); /* "", "1", "count", "samples" */
 typedef struct c_clock {
     uint64_t frequency, time_unix_nano;
     u32s attrs; /* builder attributes */
-    i128 now;   /* ticks */
-    bool used;  /* by a type */
+    i128 now;   /* time of the last event, in ticks */
+    bool used;  /* a type uses it */
 } c_clock;
 
 typedef struct c_type {
@@ -42,16 +44,15 @@ typedef struct c_type {
     uint32_t clock;      /* NONE: aggregated */
     uint64_t default_value;
     u32s attrs;
-    bool refused; /* its clock stands still */
-    /* of its events */
+    bool refused; /* its clock does not advance */
     size_t n_events;
-    bool durations, others; /* some have a duration; some are more than an interval can say */
-    bool paired;            /* some have both count and sum */
+    bool durations, others; /* some events have a duration; some are not intervals */
+    bool paired;            /* some events have both count and sum */
 } c_type;
 
 typedef struct c_event {
     uint32_t type, stack, link;
-    span attrs;              /* in event_attrs */
+    span attrs;              /* range of event_attrs */
     uint64_t time, duration; /* ns */
     uint64_t value, count, sum;
 } c_event;
@@ -59,7 +60,6 @@ typedef struct c_event {
 typedef struct c_profile {
     dialect_head head;
     old_tables t;
-    dialect_main main;
     pieces events, types, stacks, clocks;
     list_fields comments;
     uint64_t end, duration;
@@ -69,20 +69,21 @@ typedef struct c_profile {
     VEC(c_type) type;
     VEC(c_event) event;
     u32s event_attrs;
-    u32s frames;
-    u32s comment; /* attribute, at most one */
+    u32s comment; /* the comment as an attribute; at most one */
 } c_profile;
 
 bool c_collect(old *o, c_profile *p, pb_cur c);
 bool c_tables(old *o, c_profile *p);
-bool c_attr_refs(old *o, const c_profile *p, const pb_field *f, const char *name, u32s *to);
+old_call c_attr_refs; /* reads into a u32s */
 bool c_emit(old *o, c_profile *p);
 
-/* Reads protobuf bytes of any of the three envelopes. */
+/* Reads protobuf bytes: a bare Profile, or one in either container. */
 bool events_decode(str bytes, const read_opts *ro, arena *a, model *out, err *e);
-/* Appends protobuf bytes; *root says what they are: a bare Profile or in containers. */
+/* Appends protobuf bytes. Sets *root to their outermost message: a bare Profile or one in
+ * containers. */
 bool events_encode(const model *m, const write_opts *o, buf *out, dialect *root, err *e);
 
-/* Text and protobuf of one message, by the names of the tables; the proposal's spellings too. */
+/* Convert between text and protobuf of one message. Field names are those of the schema and of the
+ * proposal's prose. */
 bool events_parse(str text, buf *out, dialect *root, err *e);
 bool events_print(str bytes, dialect root, buf *out, err *e);

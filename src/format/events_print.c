@@ -1,5 +1,5 @@
-/* Dialect C's bytes as text in the manner of the proposal: lists in brackets, entries with their
- * numbers, what an index names as a comment.  protoc --encode reads it. */
+/* Prints dialect C as text in the form of the proposal: lists in brackets, entries with their
+ * numbers, the strings that indices refer to as comments. protoc --encode reads it. */
 #include "format/events.h"
 
 #include "wire/json.h"
@@ -11,7 +11,7 @@ enum { PRINT_DEPTH = 200 };
 typedef struct printer {
     buf *out;
     err *e;
-    str *strings; /* of the Profile at hand */
+    str *strings; /* string table of the current Profile */
     size_t n_strings;
     arena a;
     unsigned depth;
@@ -22,7 +22,7 @@ static void indent(printer *p)
     for (unsigned i = 0; i < p->depth; i++) buf_z(p->out, "    ");
 }
 
-/* As protobuf's text format has it: bytes that are no plain ASCII in octal. */
+/* Writes a string of protobuf's text format; bytes that are not printable ASCII are in octal. */
 static void quoted(buf *b, str s, bool utf8)
 {
     buf_putc(b, '"');
@@ -68,7 +68,7 @@ static void scalar(buf *b, const field_desc *f, uint64_t v)
     }
 }
 
-/* The text that an index means, if it fits a line. */
+/* Prints the string of an index as a comment, if it fits on a line. */
 static void remark(printer *p, const field_desc *f, uint64_t v)
 {
     if (f->target != TABLE_STRING || v >= p->n_strings || !v) return;
@@ -103,7 +103,7 @@ static bool element(printer *p, const field_desc *f, pb_cur *c, const pb_field *
     return body(p, f, pb_message(c, r));
 }
 
-/* All records of one repeated field, in brackets. */
+/* Prints all records of a repeated field in brackets. */
 static bool list(printer *p, const field_desc *f, pb_cur c)
 {
     size_t n = 0;
@@ -152,8 +152,8 @@ static bool singular(printer *p, const field_desc *f, pb_cur c)
     return pb_ok(&c);
 }
 
-/* The strings first: remarks need them. */
-static bool learn_strings(printer *p, const message_desc *m, pb_cur c)
+/* Reads the string table before anything is printed, because comments use it. */
+static bool read_strings(printer *p, const message_desc *m, pb_cur c)
 {
     const field_desc *f = message_field_named(m, STR("strings"));
     if (!f) return true;
@@ -161,7 +161,7 @@ static bool learn_strings(printer *p, const message_desc *m, pb_cur c)
     for (pb_field r; pb_next(&c, &r);) {
         if (r.number != f->number) continue;
         str *s = vec_push(&p->a, &all);
-        if (!s) return err_set(p->e, ERR_LIMIT, "no memory for the text");
+        if (!s) return err_set(p->e, ERR_MEMORY, "out of memory while printing events");
         *s = pb_bytes(&r);
     }
     p->strings = all.v;
@@ -173,7 +173,7 @@ static bool message(printer *p, const message_desc *m, pb_cur c)
 {
     uint64_t seen = 0;
     pb_cur scan = c;
-    if (!learn_strings(p, m, c)) return false;
+    if (!read_strings(p, m, c)) return false;
     for (pb_field r; pb_next(&scan, &r);)
         if (r.number < 64) seen |= UINT64_C(1) << r.number;
     if (!pb_ok(&scan)) return false;
@@ -185,7 +185,7 @@ static bool message(printer *p, const message_desc *m, pb_cur c)
         buf_printf(p->out, "%s: %s", f->name, many ? "[" : "");
         if (!(many ? list(p, f, c) : singular(p, f, c))) return false;
     }
-    return !p->out->failed || err_set(p->e, ERR_LIMIT, "no memory for the text");
+    return !p->out->failed || err_set(p->e, ERR_MEMORY, "out of memory while printing events");
 }
 
 bool events_print(str bytes, dialect root, buf *out, err *e)

@@ -1,15 +1,15 @@
-/* Dialect C: events, types and tables as bytes.  Entry 0 of stacks, locations, functions, mappings and
- * links is the empty one; attributes begin with a real one. */
+/* Writes events, types and tables of dialect C. Entry 0 of stacks, locations, functions, mappings
+ * and links is empty; entry 0 of attributes is an attribute. */
 #include "format/events_write.h"
 
 #include "base/ban.h"
 
 /* ---- gather ---- */
 
-/* Index behind an empty entry 0. */
+/* Returns the index in a table whose entry 0 is empty. */
 static uint32_t ref1(dw *w, index_map *x, uint32_t i) { return i ? dw_ref(w, x, i) + 1 : 0; }
 
-/* An attribute of a sample that becomes the duration of its event. */
+/* Returns the roles of sample attributes that become the duration of the event. */
 static uint32_t sample_takes(const cw_type *t)
 {
     return t->clocked && !t->interval ? TAKES(EVENT_DURATION) : 0;
@@ -40,7 +40,7 @@ static void gather_any(dw *w, const any *v)
     }
 }
 
-/* Functions first, then types, then attributes: the order of the strings. */
+/* Gathers functions, then types, then attributes, which determines the order of the strings. */
 static void gather(cw *c, const profile *p)
 {
     dw *w = &c->w;
@@ -93,7 +93,7 @@ static void put_size(dw *w, const cw_type *t, const sample *s, uint32_t row, siz
 {
     buf *b = w->out;
     int64_t v = dw_row_at(s, row).value;
-    bool one = !s->n_values && s->n_times; /* a time alone counts 1, which is the default then */
+    bool one = !s->n_values && s->n_times; /* a time without a value counts 1, the default here */
     event_form f = event_form_of(t->clocked, t->default_value, one ? 1 : (uint64_t)v);
     if (t->counts) {
         sample counts = sample_at(w->m, t->counts, i);
@@ -105,7 +105,7 @@ static void put_size(dw *w, const cw_type *t, const sample *s, uint32_t row, siz
     dw_uint(b, 9, f.sum);
 }
 
-/* Attributes of a sample that are named as its duration, whatever their kind. */
+/* Counts the attributes of a sample that are named kiln.event.duration, of any kind. */
 static uint32_t n_durations(const dw *w, const sample *s)
 {
     const dict *d = &w->m->dict;
@@ -115,7 +115,7 @@ static uint32_t n_durations(const dw *w, const sample *s)
     return n;
 }
 
-/* Ticks since the last event of this clock, and the duration. */
+/* Writes the ticks since the last event of this clock, and the duration. */
 static void put_time(cw *c, const cw_type *t, const sample *s, uint32_t row)
 {
     dw *w = &c->w;
@@ -127,14 +127,14 @@ static void put_time(cw *c, const cw_type *t, const sample *s, uint32_t row)
         dw_note(w, LOSS_TIMESTAMP, NULL, (str){0}, "samples");
     dw_uint(w->out, 5, (uint64_t)(int64_t)delta);
     k->now += (int64_t)delta;
-    const any *said = dw_find(w, s->attrs, s->n_attrs, ROLE_EVENT_DURATION);
-    /* Read back, what is left under its name stands in its way. */
-    if (said && !t->interval && n_durations(w, s) > 1)
+    const any *given = dw_find(w, s->attrs, s->n_attrs, ROLE_EVENT_DURATION);
+    /* When the output is read, another attribute of this name would hide the duration. */
+    if (given && !t->interval && n_durations(w, s) > 1)
         dw_note(w, LOSS_EVENT_DURATION, NULL, (str){0}, "samples");
     if (t->interval)
         duration = (uint64_t)dw_row_at(s, row).value;
-    else if (said)
-        duration = (uint64_t)said->i;
+    else if (given)
+        duration = (uint64_t)given->i;
     i128 ticks = ns_to_ticks((i128)duration, k->frequency);
     if (ticks != (i128)(uint64_t)ticks || ticks_to_ns(ticks, k->frequency) != (i128)duration)
         dw_note(w, LOSS_EVENT_DURATION, NULL, (str){0}, "samples");
@@ -160,7 +160,7 @@ static void put_event(cw *c, uint32_t type, const sample *s, uint32_t row, size_
     dw_end(b, at);
 }
 
-/* Samples of a profile in their order, whichever of its one or two types they have. */
+/* Writes the samples of a profile in order; each belongs to one of its one or two types. */
 static void put_events(cw *c)
 {
     dw *w = &c->w;
@@ -187,7 +187,7 @@ static void put_types(cw *c)
         size_t at = dw_begin(b, 3);
         dw_uint(b, 1, dw_string(w, t->name));
         dw_uint(b, 2, dw_string(w, t->unit));
-        if (t->clocked) pb_put_uint(b, 3, t->clock); /* has presence: 0 is clock 0 */
+        if (t->clocked) pb_put_uint(b, 3, t->clock); /* optional in proto3: 0 means clock 0 */
         dw_uint(b, 4, t->default_value);
         put_refs(w, 7, refs_at(&d->attr_refs, t->p->attrs), t->p->attrs.n, t->takes);
         dw_end(b, at);

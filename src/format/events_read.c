@@ -1,4 +1,4 @@
-/* Dialect C: events in wire order, then a Profile for each type (format/events.h). */
+/* Reads dialect C (format/events.h): events in wire order, then a Profile for each type. */
 #include "format/events.h"
 
 #include "base/ban.h"
@@ -47,50 +47,47 @@ bool is_count_unit(str unit)
 /* ---- events ---- */
 
 typedef struct raw_event {
-    uint64_t type, stack, link, duration;
+    old_ref type, stack, link;
+    uint64_t duration;
     int64_t time;
-    const uint8_t *type_at, *stack_at, *link_at;
+    c_event e;
 } raw_event;
 
-static bool event_field(old *o, c_profile *p, pb_cur *c, const pb_field *f, raw_event *r,
-                        c_event *e)
+static bool event_attrs(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *unused)
 {
-    uint64_t v;
-    switch (f->number) {
-    case 1: r->type_at = f->at; return old_u64(c, f, "event_type_index", &r->type);
-    case 2: r->stack_at = f->at; return old_u64(c, f, "stack_index", &r->stack);
-    case 3: r->link_at = f->at; return old_u64(c, f, "link_index", &r->link);
-    case 4:
-        return dialect_list_wire(c, f, "attribute_indices") &&
-               c_attr_refs(o, p, f, "attribute_indices", &p->event_attrs);
-    case 5:
-        if (!old_u64(c, f, "time", &v)) return false;
-        r->time = (int64_t)v;
-        return true;
-    case 6: return old_u64(c, f, "duration", &r->duration);
-    case 7: return old_u64(c, f, "value", &e->value);
-    case 8: return old_u64(c, f, "count", &e->count);
-    case 9: return old_u64(c, f, "sum", &e->sum);
-    default: o->n_unknown++; return true;
-    }
+    (void)unused;
+    return c_attr_refs(o, t, c, f, name, &((c_profile *)t->owner)->event_attrs);
 }
+
+static const old_field event_fields[] = {
+    [1] = OLD_FIELD(REF, raw_event, type, "event_type_index"),
+    [2] = OLD_FIELD(REF, raw_event, stack, "stack_index"),
+    [3] = OLD_FIELD(REF, raw_event, link, "link_index"),
+    [4] = {OLD_CALL, 0, "attribute_indices", event_attrs},
+    [5] = OLD_FIELD(U64, raw_event, time, "time"),
+    [6] = OLD_FIELD(U64, raw_event, duration, "duration"),
+    [7] = OLD_FIELD(U64, raw_event, e.value, "value"),
+    [8] = OLD_FIELD(U64, raw_event, e.count, "count"),
+    [9] = OLD_FIELD(U64, raw_event, e.sum, "sum"),
+};
 
 static bool resolve(old *o, const c_profile *p, const raw_event *r, c_event *e)
 {
     uint32_t i;
     e->type = NONE;
-    if ((r->type || p->type.n) &&
-        !old_index(o, r->type, p->type.n, "event_types", "event_type_index", r->type_at, &e->type))
+    if ((r->type.v || p->type.n) && !old_index(o, r->type.v, p->type.n, "event_types",
+                                               "event_type_index", r->type.at, &e->type))
         return false;
-    if (r->stack && !p->stack.n) { /* the proposal's examples leave their stacks out */
+    if (r->stack.v && !p->stack.n) { /* as in the proposal's examples */
         old_note(o, LOSS_INDEX_REPAIRED, NULL, STR("no stacks"), "events.stack_index");
-    } else if (r->stack) {
-        if (!old_index(o, r->stack, p->stack.n, "stacks", "stack_index", r->stack_at, &i))
+    } else if (r->stack.v) {
+        if (!old_index(o, r->stack.v, p->stack.n, "stacks", "stack_index", r->stack.at, &i))
             return false;
         if (i != NONE) e->stack = p->stack.v[i];
     }
-    if (!r->link_at) return true; /* absent; an explicit 0 is link 0 */
-    if (!old_index(o, r->link, p->t.link.n, "links", "link_index", r->link_at, &i)) return false;
+    if (!r->link.at) return true; /* absent; an explicit 0 is link 0 */
+    if (!old_index(o, r->link.v, p->t.link.n, "links", "link_index", r->link.at, &i)) return false;
     if (i != NONE) e->link = p->t.link.v[i];
     return true;
 }
@@ -102,7 +99,7 @@ static uint64_t clamp(old *o, i128 v, uint64_t max, const char *what)
     return v < 0 ? 0 : max;
 }
 
-/* One accumulator a clock, in wire order. */
+/* Computes the time of an event: the sum of the ticks of its clock so far, in wire order. */
 static void set_times(old *o, c_profile *p, const raw_event *r, c_event *e)
 {
     c_type *t = e->type == NONE ? NULL : &p->type.v[e->type];
@@ -119,12 +116,12 @@ static void set_times(old *o, c_profile *p, const raw_event *r, c_event *e)
     e->duration = clamp(o, ticks_to_ns((i128)r->duration, k->frequency), INT64_MAX, "duration");
     bool exact = (k->now * (i128)second) % (i128)k->frequency == 0 &&
                  ((i128)r->duration * (i128)second) % (i128)k->frequency == 0;
-    if (!exact) /* a clock up to 1 GHz gives its ticks back */
+    if (!exact) /* ticks of a clock up to 1 GHz can be restored */
         old_note(o, LOSS_ROUNDED, k->frequency <= second ? KILN_ATTR_EVENT_CLOCK : NULL, (str){0},
                  "events.time");
 }
 
-/* What its type has to know about an event. */
+/* Updates the counts of the event's type. */
 static void count_event(c_profile *p, const c_event *e)
 {
     c_type *t = &p->type.v[e->type];
@@ -136,14 +133,14 @@ static void count_event(c_profile *p, const c_event *e)
 
 static bool read_event(old *o, c_profile *p, pb_cur c)
 {
-    raw_event r = {.type_at = c.p, .stack_at = c.p};
+    static const old_message message = OLD_MESSAGE(event_fields);
+    raw_event r = {.type.at = c.p, .stack.at = c.p, .e.attrs.at = (uint32_t)p->event_attrs.n};
     c_event *e = vec_push(&o->tmp, &p->event);
-    if (!e) return old_limit(o);
-    e->attrs.at = (uint32_t)p->event_attrs.n;
-    for (pb_field f; pb_next(&c, &f);)
-        if (!event_field(o, p, &c, &f, &r, e)) return false;
+    if (!e) return err_memory(o->e);
+    if (!old_fields(o, &o->tmp, &p->t, c, &message, &r)) return false;
+    *e = r.e;
     e->attrs.n = (uint32_t)p->event_attrs.n - e->attrs.at;
-    if (!pb_ok(&c) || !resolve(o, p, &r, e)) return false;
+    if (!resolve(o, p, &r, e)) return false;
     set_times(o, p, &r, e);
     if (e->type != NONE) count_event(p, e);
     return true;
@@ -174,7 +171,7 @@ static bool is_interval(const old *o, const c_type *t)
     return t->clock != NONE && t->durations && !t->others && (!unit.n || is_time_unit(unit));
 }
 
-/* The way in which the event said its size is kept only where there is one way to say it. */
+/* Records a loss if a writer would encode the size in another form than the input. */
 static void note_form(old *o, const c_type *t, const c_event *e, uint64_t size, bool interval)
 {
     event_form want = event_form_of(t->clock != NONE, t->default_value, size);
@@ -191,7 +188,7 @@ static bool clock_attr(old *o, const c_profile *p, uint32_t i, u32s *to)
     const c_clock *k = &p->clock.v[i];
     const dict *d = &o->b.m.dict;
     keyvalue *attrs = arena_new(&o->tmp, keyvalue, k->attrs.n);
-    if (!attrs) return old_limit(o);
+    if (!attrs) return err_memory(o->e);
     for (size_t n = 0; n < k->attrs.n; n++) {
         const attribute *t = &d->attributes.v[k->attrs.v[n]];
         attrs[n] = (keyvalue){.key = d->strings.v[t->key], .value = t->value};
@@ -217,7 +214,7 @@ static bool type_attrs(old *o, const c_profile *p, const c_type *t, bool interva
     for (size_t i = 0; i < t->attrs.n; i++)
         if (!old_push(o, a, to, t->attrs.v[i])) return false;
     if (t->clock != NONE && !clock_attr(o, p, t->clock, to)) return false;
-    /* Without a clock, counts would be written with a default of 1: 0 is worth saying there. */
+    /* Without a clock, a writer would set a default of 1 for counts, so 0 is recorded. */
     if (t->default_value || (t->clock == NONE && is_count_unit(unit))) {
         old_note(o, LOSS_VALUE_TYPE, KILN_ATTR_EVENT_DEFAULT, (str){0}, "event_types");
         if (!old_attr_add(
@@ -264,7 +261,7 @@ static bool emit_event(old *o, const c_profile *p, const c_type *t, const c_even
                                     .n_values = 1,
                                     .times = &e->time,
                                     .n_times = t->clock != NONE});
-    return o->b.failed ? old_limit(o) : true;
+    return o->b.failed ? err_memory(o->e) : true;
 }
 
 static bool emit_type(old *o, c_profile *p, const c_type *t, const uint32_t *events, size_t *nth)
@@ -286,12 +283,13 @@ static bool emit_type(old *o, c_profile *p, const c_type *t, const uint32_t *eve
     return true;
 }
 
-/* Events by type, in their order: positions, and where each type begins. */
+/* Returns the positions of the events, grouped by type in their order. Sets begin[] to the start of
+ * each type. */
 static uint32_t *by_type(old *o, const c_profile *p, size_t *begin)
 {
     uint32_t *order = arena_new(&o->tmp, uint32_t, p->event.n);
     size_t *at = arena_new(&o->tmp, size_t, p->type.n);
-    if (!order || !at) return old_limit(o), NULL;
+    if (!order || !at) return err_memory(o->e), NULL;
     for (size_t i = 0, n = 0; i < p->type.n; n += p->type.v[i++].n_events) begin[i] = at[i] = n;
     uint32_t last = 0;
     bool mixed = false;
@@ -309,7 +307,7 @@ static uint32_t *by_type(old *o, const c_profile *p, size_t *begin)
     return order;
 }
 
-/* The profile knows its end and duration, its container start and end: the container wins. */
+/* Sets the times. A Profile has end and duration, a container start and end, which has priority. */
 static void set_head_times(old *o, c_profile *p)
 {
     int64_t duration = (int64_t)p->duration;
@@ -333,13 +331,13 @@ bool c_emit(old *o, c_profile *p)
         if (!read_event(o, p, old_cur(o, p->events.v[i]))) return err_in(o->e, "events[%zu]", i);
     size_t *begin = arena_new(&o->tmp, size_t, p->type.n);
     uint32_t *order = begin ? by_type(o, p, begin) : NULL;
-    if (!order) return old_limit(o);
+    if (!order) return err_memory(o->e);
     set_head_times(o, p);
     size_t n_emitted = 0;
     for (size_t i = 0; i < p->type.n; i++) {
         const c_type *t = &p->type.v[i];
         if (t->refused) {
-            old_note(o, LOSS_PROFILE_REFUSED, NULL, STR("its clock stands still"),
+            old_note(o, LOSS_PROFILE_REFUSED, NULL, STR("its clock does not advance"),
                      "event_types[%zu]", i);
             continue;
         }
@@ -362,38 +360,35 @@ static bool read_profile(old *o, pb_cur c, const void *ctx)
     return c_collect(o, &p, c) && c_tables(o, &p) && c_emit(o, &p);
 }
 
+static bool box_profile(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                        void *to)
+{
+    (void)t;
+    return pb_expect(c, f, 2, name) &&
+           (c_collect(o, to, pb_message(c, f)) || err_in(o->e, "%s", name));
+}
+
+static const old_field box_fields[] = {
+    DIALECT_HEAD(c_profile),
+    [6] = OLD_FIELD(TEXT, c_profile, head.payload_format, "original_payload_format"),
+    [7] = OLD_FIELD(BYTES, c_profile, head.payload, "original_payload"),
+    [8] = {OLD_CALL, 0, "profile", box_profile},
+};
+
 static bool read_box(old *o, pb_cur c, const void *ctx)
 {
+    static const old_message message = OLD_MESSAGE(box_fields);
     (void)ctx;
     c_profile p = {.t.a = &o->tmp};
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1: ok = old_id_bytes(&c, &f, "profile_id", 16, &p.head.id); break;
-        case 2: ok = old_fixed64(&c, &f, "start_time_unix_nano", &p.head.start); break;
-        case 3: ok = old_fixed64(&c, &f, "end_time_unix_nano", &p.head.end); break;
-        case 4: ok = old_attributes(o, &o->tmp, &c, &f, &p.head.attrs); break;
-        case 5:
-            ok = old_u32(&c, &f, "dropped_attributes_count", &p.head.dropped_attributes_count);
-            break;
-        case 6: ok = pb_text(&c, &f, "original_payload_format", &p.head.payload_format); break;
-        case 7: ok = old_bytes(&c, &f, "original_payload", &p.head.payload); break;
-        case 8:
-            if (!pb_expect(&c, &f, 2, "profile")) return false;
-            if (!c_collect(o, &p, pb_message(&c, &f))) return err_in(o->e, "profile");
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c) && ((c_tables(o, &p) && c_emit(o, &p)) || err_in(o->e, "profile"));
+    return old_fields(o, &o->tmp, &p.t, c, &message, &p) &&
+           ((c_tables(o, &p) && c_emit(o, &p)) || err_in(o->e, "profile"));
 }
 
 static bool decode_bare(old *o, pb_cur c, const void *ctx)
 {
     builder_resource(&o->b, NULL);
     builder_scope(&o->b, NULL);
-    if (o->b.failed) return old_limit(o);
+    if (o->b.failed) return err_memory(o->e);
     return read_profile(o, c, ctx);
 }
 
@@ -407,8 +402,9 @@ static bool decode_scope(old *o, pb_cur c, const void *ctx)
     return dialect_read_envelope(o, c, read_profile, ctx);
 }
 
-/* Field 1 of an envelope has messages and a text in it, an Event nearly nothing but numbers. */
-static bool looks_boxed(str bytes)
+/* Whether field 1 is an envelope, with messages and a text, rather than an Event, mostly
+ * numbers. */
+static bool has_container(str bytes)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
     bool some = false;
@@ -427,8 +423,8 @@ bool events_decode(str bytes, const read_opts *ro, arena *a, model *out, err *e)
     case DIALECT_C_BOX: return dialect_read(bytes, ro, a, out, e, decode_box, NULL);
     case DIALECT_C_SCOPE: return dialect_read(bytes, ro, a, out, e, decode_scope, NULL);
     case DIALECT_C: return dialect_read(bytes, ro, a, out, e, decode_bare, NULL);
-    default: /* damaged, or too little to tell */
-        return dialect_read(bytes, ro, a, out, e, looks_boxed(bytes) ? decode_box : decode_bare,
+    default: /* malformed, or too few bytes to tell */
+        return dialect_read(bytes, ro, a, out, e, has_container(bytes) ? decode_box : decode_bare,
                             NULL);
     }
 }

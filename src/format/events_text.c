@@ -1,12 +1,13 @@
-/* Dialect C as text: protobuf's text format with the liberties that the proposal's examples take.
+/* Reads dialect C as text: protobuf's text format with the variations of the proposal's examples.
  *
  *   message   = *( name [ ":" ] value [ "," / ";" ] )
  *   value     = number / string / true / false / "{" message "}" / "<" message ">" / "[" values "]"
  *   number    = [ "-" ] digits with "_" between them, 0x digits, or a decimal fraction
  *   comment   = "#" to the end of the line
  *
- * Names are those of the tables; clock_id, time_unix_nanos, key_index and attributes of an Event,
- * which only the prose uses, mean what it says they do.  Text becomes protobuf, then a model. */
+ * Names are those of the schema. clock_id, time_unix_nanos, key_index and attributes of an Event,
+ * which only the prose of the proposal uses, are accepted too. The text is converted to protobuf,
+ * which is then read. */
 #include "format/events.h"
 
 #include "format/dialect_write.h"
@@ -86,7 +87,7 @@ static str word(text *t)
 static const field_desc *named(const message_desc *m, str name)
 {
     static const struct {
-        const char *message, *said, *meant;
+        const char *message, *alias, *meant;
     } aliases[] = {
         {"Event", "attributes", "attribute_indices"},
         {"EventType", "clock_id", "clock_index"},
@@ -101,14 +102,14 @@ static const field_desc *named(const message_desc *m, str name)
     const field_desc *f = message_field_named(m, name);
     for (size_t i = 0; !f && i < ARRAY_LEN(aliases); i++)
         if (str_eq(str_of(m->name), str_of(aliases[i].message)) &&
-            str_eq(name, str_of(aliases[i].said)))
+            str_eq(name, str_of(aliases[i].alias)))
             f = message_field_named(m, str_of(aliases[i].meant));
     return f;
 }
 
 /* ---- values ---- */
 
-/* Digits without their underscores, terminated; "" when it is no number. */
+/* Copies a number without its underscores, zero-terminated; "" when the text is not a number. */
 static void digits(text *t, char *out, size_t n)
 {
     size_t k = 0;
@@ -131,17 +132,17 @@ static bool number(text *t, const field_desc *f, uint64_t *v)
     if (f->type == FT_DOUBLE) {
         double d = strtod(s, &end);
         memcpy(v, &d, sizeof *v);
-        return (s[0] && !*end) || fail(t, at, "%s wants a number, not `%s`", f->name, s);
+        return (s[0] && !*end) || fail(t, at, "%s requires a number, not `%s`", f->name, s);
     }
     bool negative = s[0] == '-', may_be = f->type == FT_INT64 || f->type == FT_INT32;
     const char *d = s + negative;
     errno = 0;
     *v = strtoull(d, &end, d[0] == '0' && (d[1] | 0x20) == 'x' ? 16 : 10);
     if (d[0] < '0' || d[0] > '9' || *end)
-        return fail(t, at, "%s wants a number, not `%s`", f->name, s);
+        return fail(t, at, "%s requires a number, not `%s`", f->name, s);
     bool narrow = f->type == FT_UINT32 || f->type == FT_INT32 || f->type == FT_ENUM;
     if (errno || (negative && (!may_be || *v > UINT64_C(1) << 63)) || (narrow && *v > UINT32_MAX))
-        return fail(t, at, "%s does not fit %s", s, f->name);
+        return fail(t, at, "%s is out of range for %s", s, f->name);
     if (negative) *v = 0 - *v;
     return true;
 }
@@ -155,7 +156,7 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* One escape behind the backslash; false: no such escape. */
+/* Reads an escape after the backslash. Returns false when it is unknown. */
 static bool escape(text *t, buf *to)
 {
     static const char from[] = "abfnrtv\\'\"?", is[] = "\a\b\f\n\r\t\v\\'\"?";
@@ -180,7 +181,7 @@ static bool escape(text *t, buf *to)
     return true;
 }
 
-/* Strings one after the other are one string. */
+/* Reads a string; adjacent strings are joined. */
 static bool string(text *t, const field_desc *f)
 {
     blanks(t);
@@ -194,12 +195,12 @@ static bool string(text *t, const field_desc *f)
                 continue;
             }
             const char *slash = t->p++;
-            if (!escape(t, t->out)) return fail(t, slash, "this escape is not known");
+            if (!escape(t, t->out)) return fail(t, slash, "unknown escape");
         }
-        if (t->p == t->end || *t->p != quote) return fail(t, at, "the text has no end");
+        if (t->p == t->end || *t->p != quote) return fail(t, at, "the string has no closing quote");
         t->p++;
     }
-    if (!n) return fail(t, at, "%s wants a text in quotes", f->name);
+    if (!n) return fail(t, at, "%s requires a quoted string", f->name);
     dw_end(t->out, head);
     return true;
 }
@@ -211,7 +212,7 @@ static bool submessage(text *t, const field_desc *f)
     blanks(t);
     const char *at = t->p;
     char close = take(t, '{') ? '}' : take(t, '<') ? '>' : 0;
-    if (!close) return fail(t, at, "%s wants { }", f->name);
+    if (!close) return fail(t, at, "%s requires { }", f->name);
     if (t->depth == TEXT_DEPTH)
         return err_at(t->e, ERR_LIMIT, (uint64_t)(at - t->base), "messages nest deeper than %d",
                       TEXT_DEPTH);
@@ -240,7 +241,7 @@ static bool one_value(text *t, const field_desc *f)
     return f->type == FT_STRING || f->type == FT_BYTES ? string(t, f) : scalar(t, f);
 }
 
-/* "[" is taken.  Commas may be missing, and one may be too many. */
+/* Reads a list after "[".  Commas are optional, and a trailing one is allowed. */
 static bool list(text *t, const field_desc *f)
 {
     size_t n = 0, head = field_packable(f) ? dw_begin(t->out, f->number) : 0;
@@ -267,18 +268,18 @@ static bool message(text *t, const message_desc *m, char close)
         const char *at = t->p;
         str name = word(t);
         const field_desc *f = named(m, name);
-        if (!name.n) return fail(t, at, "a name of a field is missing");
+        if (!name.n) return fail(t, at, "the name of a field is missing");
         if (!f) return fail(t, at, "%s has no field `%.*s`", m->name, STR_ARG(name));
         take(t, ':');
         bool many = (f->flags & FF_REPEATED) && take(t, '[');
         if (!(many ? list(t, f) : one_value(t, f)))
             return many ? false : err_in(t->e, "%s", f->name);
         if (!take(t, ',')) take(t, ';');
-        if (t->out->failed) return err_set(t->e, ERR_LIMIT, "the text needs too much memory");
+        if (t->out->failed) return err_set(t->e, ERR_MEMORY, "the text requires too much memory");
     }
 }
 
-/* The first name says which message it is. */
+/* Returns the outermost message, which the first name determines. */
 static dialect root_of(str in)
 {
     text t = {.p = in.p, .end = in.p + in.n, .base = in.p};
@@ -302,14 +303,14 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     buf pb = {.limit = a->budget};
     bool ok = events_parse(bytes, &pb, &root, e);
     char *copy = ok ? arena_alloc(a, pb.n) : NULL;
-    if (ok && !copy) err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (ok && !copy) arena_spent(a, e);
     if (copy && pb.n) memcpy(copy, pb.p, pb.n);
     str in = {copy, pb.n};
     buf_free(&pb);
     if (!copy) return false;
     err inner = {0};
     if (events_decode(in, o, a, out, &inner)) return true;
-    inner.offset = NO_OFFSET; /* of bytes that nobody has seen; the path says where */
+    inner.offset = NO_OFFSET; /* it is an offset in transcoded bytes; the path locates the error */
     if (e && e->code == ERR_OK) *e = inner;
     return false;
 }
@@ -324,7 +325,8 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
     return ok;
 }
 
-/* A field of the Profile, then ":" or "[" or "{".  Much text begins so; with the right suffix it is enough. */
+/* Whether the text starts with a field of the Profile and ":", "[" or "{". Other text may start
+ * like this too, so this is enough only with the right suffix. */
 static bool may_be(const format *f, str bytes)
 {
     (void)f;
@@ -336,7 +338,7 @@ static bool may_be(const format *f, str bytes)
     return next_is(&t, ':') || next_is(&t, '[') || next_is(&t, '{');
 }
 
-/* The same, and somewhere a name that no other text has. */
+/* In addition to may_be(), requires a name that other text does not have. */
 static unsigned detect(str bytes)
 {
     size_t look = bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK;

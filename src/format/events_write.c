@@ -1,11 +1,12 @@
-/* Writes dialect C: a bare Profile if that can say all, else in its day's containers. */
+/* Writes dialect C: a bare Profile if that represents all data, otherwise one in containers
+ * (1.3). */
 #include "format/events_write.h"
 
 #include "base/ban.h"
 
-/* ---- which types a profile makes ---- */
+/* ---- types of a profile ---- */
 
-/* The second profile of a pair has the counts of the first one's sums (format/events.h). */
+/* Whether q has the counts that belong to the sums of p (format/events.h). */
 static bool is_pair(const dw *w, const profile *p, const profile *q)
 {
     const dict *d = &w->m->dict;
@@ -26,7 +27,7 @@ static bool is_pair(const dw *w, const profile *p, const profile *q)
     return true;
 }
 
-/* Smallest time; 0 when there is none. */
+/* Returns the smallest time; 0 when there is none. */
 static uint64_t first_time(const dw *w, const profile *p)
 {
     uint64_t min = UINT64_MAX;
@@ -40,7 +41,7 @@ static uint64_t first_time(const dw *w, const profile *p)
 
 static bool positive_int(const any *v) { return v->kind == ANY_INT && v->i > 0; }
 
-/* The clock that an attribute describes; false: it does not. */
+/* Reads a clock from an attribute. Returns false when the attribute is not a clock. */
 static bool carried_clock(const any *v, cw_clock *out)
 {
     *out = (cw_clock){.index = -1};
@@ -67,7 +68,7 @@ static bool same_clock(const cw_clock *a, const cw_clock *b)
            (!a->attrs || any_equal(a->attrs, b->attrs));
 }
 
-/* The clock of a profile with times: the one it came with, or one that ticks ns from its start. */
+/* Returns the clock of a profile with times: that of the input, or a new one in ns. */
 static uint32_t clock_of(cw *c, const profile *p)
 {
     cw_clock k;
@@ -84,7 +85,7 @@ static uint32_t clock_of(cw *c, const profile *p)
     return (uint32_t)(c->clocks.n - 1);
 }
 
-/* Sizes of a type without times that an event can count: all of them above 0. */
+/* Whether events without times can represent the sizes of a type: all are above 0. */
 static bool countable(const dw *w, const profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -128,9 +129,9 @@ static cw_type *new_type(cw *c, const profile *p, const profile *counts)
                    .unit = dict_str(d, p->sample_type.unit),
                    .default_value = by_default ? (uint64_t)by_default->i : 0,
                    .takes = TAKES(EVENT_DEFAULT) | TAKES(COMMENT)};
-    bool ours = by_default || dw_profile_attr(w, p, ROLE_EVENT_CLOCK);
-    if (!t->name.n && !t->unit.n && !ours) {
-        t->name = STR("samples"); /* what a profile counts */
+    bool was_event = by_default || dw_profile_attr(w, p, ROLE_EVENT_CLOCK);
+    if (!t->name.n && !t->unit.n && !was_event) {
+        t->name = STR("samples"); /* the default type */
         dw_note(w, LOSS_VALUE_TYPE, NULL, t->name, "sample_type");
     }
     bool ns = str_eq(t->unit, STR("ns"));
@@ -145,7 +146,7 @@ static cw_type *new_type(cw *c, const profile *p, const profile *counts)
     return t;
 }
 
-/* One type, or two when some samples have times and some have none. */
+/* Adds one type, or two when only some samples have times. */
 void cw_types_of(cw *c, const profile *p, const profile *counts)
 {
     dw *w = &c->w;
@@ -156,7 +157,7 @@ void cw_types_of(cw *c, const profile *p, const profile *counts)
     if (!timed && !untimed) timed = carried;
     if (timed && untimed) {
         dw_note(w, LOSS_SAMPLE_SHAPE, NULL, (str){0}, "samples");
-        /* A reader counts types, so the ids that it derives for those behind this one are others. */
+        /* A reader derives ids from positions of types, so later types get other ids. */
         if (!id_is_zero(p->profile_id, 16))
             dw_note(w, LOSS_PROFILE_ID, NULL, (str){0}, "profile_id");
     }
@@ -166,19 +167,20 @@ void cw_types_of(cw *c, const profile *p, const profile *counts)
         t->clocked = true;
         t->clock = clock_of(c, p);
         if (carried) t->takes |= TAKES(EVENT_CLOCK);
-        if (!t->default_value && times_only(w, p)) t->default_value = 1; /* each counts 1 */
+        if (!t->default_value && times_only(w, p)) t->default_value = 1; /* each time counts 1 */
         if (!untimed) return;
     }
     cw_type *t = new_type(c, p, counts);
     if (!t) return;
-    bool said = dw_profile_attr(w, p, ROLE_EVENT_DEFAULT) != NULL;
-    if (!said && !counts && is_count_unit(t->unit) && countable(w, p)) t->default_value = 1;
+    bool given = dw_profile_attr(w, p, ROLE_EVENT_DEFAULT) != NULL;
+    if (!given && !counts && is_count_unit(t->unit) && countable(w, p)) t->default_value = 1;
     t->interval = false;
 }
 
 /* ---- groups ---- */
 
-/* One message has one time; comments are the message's, other attributes the type's. */
+/* Whether two profiles can share a message, which has one time and its own comments. Other
+ * attributes belong to types. */
 static bool same_message(const dw *w, const profile *a, size_t k)
 {
     const profile *b = a + k;
@@ -197,8 +199,8 @@ static size_t group_at(const dw *w, const scope *s, size_t i)
     return n;
 }
 
-/* Nothing but a time and a comment: a message without types says just that. */
-static bool says_no_type(const dw *w, const profile *p)
+/* Whether the profile has only times and comments, so that the message has no types. */
+static bool has_no_type(const dw *w, const profile *p)
 {
     return !p->n_samples && !p->sample_type.type && !p->sample_type.unit &&
            p->attrs.n == (dw_profile_attr(w, p, ROLE_COMMENT) ? 1 : 0);
@@ -214,7 +216,7 @@ static void lose_period(dw *w, const profile *p)
 static void put_group(cw *c, const profile *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) lose_period(&c->w, &p[i]);
-    if (n == 1 && says_no_type(&c->w, p)) n = 0;
+    if (n == 1 && has_no_type(&c->w, p)) n = 0;
     for (size_t i = 0; i < n; i++) {
         bool pair = i + 1 < n && is_pair(&c->w, &p[i], &p[i + 1]);
         snprintf(c->w.where, sizeof c->w.where, "profiles[%zu]",
@@ -251,7 +253,7 @@ static void put_box(cw *c, const profile *p, size_t n)
 
 static void put_scope(dw *w, const scope *s)
 {
-    cw *c = (cw *)(void *)w; /* its first member */
+    cw *c = (cw *)(void *)w; /* w is the first member */
     for (size_t i = 0; i < s->n_profiles && !w->failed;) {
         size_t n = group_at(w, s, i);
         put_box(c, &w->m->profiles.v[s->first_profile + i], n);
@@ -261,7 +263,7 @@ static void put_scope(dw *w, const scope *s)
 
 /* ---- the message ---- */
 
-/* Nothing is said that only a container can hold, but for the id and schema URLs. */
+/* Whether a bare Profile can represent all data, except the id and schema URLs. */
 static bool can_be_bare(const dw *w)
 {
     const model *m = w->m;

@@ -1,21 +1,21 @@
-/* Stacks of text and their observations, into a model. */
+/* Builds a model from stacks in text form and their observations. The readers of `folded` and
+ * `collapsed` share it. */
 #include "format/folded_text.h"
 
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
-enum { TELL_EVERY = 4 << 20 };
+enum { PROGRESS_STEP = 4 << 20 };
 
 bool text_open(text_reader *r, str bytes, const read_opts *o, arena *a, err *e)
 {
     *r = (text_reader){.o = o, .work = arena_beside(a), .base = NO_OFFSET};
     if (!text_decode(bytes, o->ledger, a, &r->text, e)) return false;
     uintptr_t skipped =
-        (uintptr_t)r->text.p - (uintptr_t)bytes.p; /* a byte order mark, or far off */
+        (uintptr_t)r->text.p - (uintptr_t)bytes.p; /* byte order mark; huge if text is a copy */
     if (skipped <= bytes.n) r->base = skipped;
-    if (!builder_init(&r->b, a))
-        return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (!builder_init(&r->b, a)) return arena_spent(a, e);
     r->b.borrow = true;
     return true;
 }
@@ -26,14 +26,14 @@ static void spent(text_reader *r) { r->b.failed = true; }
 
 void text_progress(text_reader *r, const text_lines *at)
 {
-    if (!r->o->progress || at->at - r->told < TELL_EVERY) return;
-    r->told = at->at;
-    r->o->progress(r->o->who, at->at, r->text.n);
+    if (!r->o->progress || at->at - r->reported < PROGRESS_STEP) return;
+    r->reported = at->at;
+    r->o->progress(r->o->ctx, at->at, r->text.n);
 }
 
 /* ---- frames ---- */
 
-/* The letter of "_[k]" at the end of a frame, which is taken off; 0: none. */
+/* Removes an annotation such as "_[k]" from the end of a frame. Returns its letter; 0: none. */
 static char take_annotation(str *frame)
 {
     size_t n = frame->n;
@@ -72,7 +72,7 @@ static uint32_t make_location(text_reader *r, str frame)
     return builder_location(&r->b, 0, 0, &l, 1, &attr, n);
 }
 
-/* A frame is looked up once by its text; what it becomes is the builder's business. */
+/* Returns the location of a frame's text; creates it once. */
 static uint32_t frame_location(text_reader *r, str frame)
 {
     if (!hash_index_room(&r->by_text, &r->work)) return spent(r), 0;
@@ -98,7 +98,7 @@ uint32_t text_stack(text_reader *r, str list)
         *slot = frame_location(r, (str){p, n});
         at += n + 1;
     }
-    for (size_t i = 0, k = r->stack.n - 1; i < k; i++, k--) { /* leaf first */
+    for (size_t i = 0, k = r->stack.n - 1; i < k; i++, k--) { /* reverses to leaf first */
         uint32_t t = r->stack.v[i];
         r->stack.v[i] = r->stack.v[k];
         r->stack.v[k] = t;
@@ -167,8 +167,7 @@ void text_add(text_reader *r, uint32_t stack, uint32_t link, const uint32_t *att
                    (str){0});
 }
 
-/* Observations by their sample, in the order of the file: first[i] is where those of sample i
- * begin. */
+/* Observations grouped by sample, in the order of the file. Those of sample i start at first[i]. */
 typedef struct grouped {
     uint32_t *first;
     int64_t *values;
@@ -190,7 +189,8 @@ static bool group(text_reader *r, grouped *g)
         g->values[at] = o->value;
         g->times[at] = o->time;
     }
-    for (size_t i = r->samples.n; i > 0; i--) g->first[i] = g->first[i - 1]; /* they moved on */
+    for (size_t i = r->samples.n; i > 0; i--)
+        g->first[i] = g->first[i - 1]; /* restores the positions that the loop advanced */
     g->first[0] = 0;
     return true;
 }
@@ -222,7 +222,7 @@ void text_envelope(text_reader *r)
     builder_scope(&r->b, NULL)->present = true;
 }
 
-/* ---- lines that are no samples ---- */
+/* ---- lines that are not samples ---- */
 
 enum { COMMENTS_MAX = 1000 };
 
@@ -263,10 +263,10 @@ void text_bad(text_reader *r, const text_lines *at, str row, const char *why)
     ledger_add(r->o->ledger, STAGE_READ, LOSS_TEXT_LINE, NULL, path, row);
 }
 
-bool text_check(const text_reader *r, const char *wanted, err *e)
+bool text_check(const text_reader *r, const char *form, err *e)
 {
     if (!r->n_bad || r->samples.n || r->b.failed) return true;
     uint64_t at = r->base == NO_OFFSET ? NO_OFFSET : r->base + r->first_bad.begin;
-    err_at(e, ERR_MALFORMED, at, "no line has the form `%s`", wanted);
+    err_at(e, ERR_MALFORMED, at, "no line has the form `%s`", form);
     return err_in(e, "line %" PRIu64, r->first_bad.number);
 }

@@ -1,4 +1,5 @@
-/* A model as frames of text, and what that leaves out. */
+/* Turns a model into frames in text form and records the losses. The writers of `folded` and
+ * `collapsed` share it. */
 #include "format/folded_text.h"
 
 #include "wire/carried.h"
@@ -35,7 +36,7 @@ static const any *profile_attr(const model *m, const profile *p, str key)
     return text_attr(&m->dict, refs_at(&m->dict.attr_refs, p->attrs), p->attrs.n, key);
 }
 
-static bool says(const any *v, const char *text)
+static bool is_text(const any *v, const char *text)
 {
     return v && v->kind == ANY_STRING && str_eq(any_str(v), str_of(text));
 }
@@ -50,10 +51,10 @@ static void lose_profile_attrs(text_writer *w, const profile *p, size_t i)
     const dict *d = &w->m->dict;
     for (uint32_t k = 0; k < p->attrs.n; k++) {
         const attribute *t = &d->attributes.v[d->attr_refs.v[p->attrs.at + k]];
-        bool kept = has_key(d, t, KILN_ATTR_VALUE_SCALE) ||
-                    (w->differs && has_key(d, t, KILN_ATTR_PROFILE_NAME));
+        bool carried = has_key(d, t, KILN_ATTR_VALUE_SCALE) ||
+                       (w->differs && has_key(d, t, KILN_ATTR_PROFILE_NAME));
         bool comment = has_key(d, t, PPROF_ATTR_COMMENT);
-        if (!kept)
+        if (!carried)
             text_lose(w, comment ? LOSS_COMMENTS : LOSS_ATTRIBUTE, 1, d->strings.v[t->key],
                       "profiles[%zu].attributes", i);
     }
@@ -101,7 +102,7 @@ static void lose_location(text_writer *w, const location *l, uint32_t i)
         const attribute *t = &d->attributes.v[d->attr_refs.v[l->attrs.at + k]];
         bool type = has_key(d, t, ATTR_FRAME_TYPE),
              mark = has_key(d, t, KILN_ATTR_FRAME_ANNOTATION);
-        if (type && !says(&t->value, "kernel"))
+        if (type && !is_text(&t->value, "kernel"))
             text_lose(w, LOSS_FRAME_TYPE, 1, any_str(&t->value), "location_table[%u]", i);
         if (!type && !mark)
             text_lose(w, LOSS_ATTRIBUTE, 1, d->strings.v[t->key], "location_table[%u]", i);
@@ -122,7 +123,7 @@ static void lose_mapping(text_writer *w, uint32_t i)
     }
 }
 
-/* ---- which profiles ---- */
+/* ---- choice of profiles ---- */
 
 static int64_t scale_of(const model *m, const profile *p)
 {
@@ -145,8 +146,8 @@ static bool is_difference(const model *m)
     if (m->profiles.n != 2) return false;
     const profile *p = m->profiles.v;
     return same_type(m, &p[0], &p[1]) &&
-           says(profile_attr(m, &p[0], STR(KILN_ATTR_PROFILE_NAME)), "before") &&
-           says(profile_attr(m, &p[1], STR(KILN_ATTR_PROFILE_NAME)), "after");
+           is_text(profile_attr(m, &p[0], STR(KILN_ATTR_PROFILE_NAME)), "before") &&
+           is_text(profile_attr(m, &p[1], STR(KILN_ATTR_PROFILE_NAME)), "after");
 }
 
 static void choose(text_writer *w, str type, str unit)
@@ -170,8 +171,7 @@ bool text_write_open(text_writer *w, const model *m, const write_opts *o, str ty
     w->chosen = arena_new(&w->a, bool, m->profiles.n);
     w->of_location = arena_new(&w->a, span, m->dict.locations.n);
     w->mapping_seen = arena_new(&w->a, bool, m->dict.mappings.n);
-    if (!w->chosen || !w->of_location || !w->mapping_seen)
-        return err_set(e, ERR_LIMIT, "out of memory");
+    if (!w->chosen || !w->of_location || !w->mapping_seen) return err_memory(e);
     w->differs = is_difference(m);
     if (m->profiles.n) w->scale = scale_of(m, &m->profiles.v[0]);
     choose(w, type, unit);
@@ -241,12 +241,12 @@ void text_put_stack(text_writer *w, buf *out, const uint32_t *list, size_t n)
     str row = {out->p + from, out->n - from};
     if (!text_is_comment(row)) return;
     out->p[from] = '_';
-    text_lose(w, LOSS_NAME, 1, w->names.v[list[0]], "frame that begins like a comment");
+    text_lose(w, LOSS_NAME, 1, w->names.v[list[0]], "frame that starts like a comment");
 }
 
 /* ---- frames ---- */
 
-/* The number of the frame whose text is in scratch. */
+/* Returns the number of the frame whose text is in scratch. */
 static bool intern(text_writer *w, uint32_t *frame)
 {
     if (w->scratch.failed || !hash_index_room(&w->by_name, &w->a)) return false;
@@ -265,14 +265,14 @@ static bool intern(text_writer *w, uint32_t *frame)
     return true;
 }
 
-/* The letter of "_[k]" that the attributes of a location ask for; 0: none. */
+/* Returns the letter of the annotation "_[k]" for the attributes of a location; 0: none. */
 static char annotation_of(const dict *d, const location *l)
 {
     const uint32_t *attrs = refs_at(&d->attr_refs, l->attrs);
     const any *mark = text_attr(d, attrs, l->attrs.n, STR(KILN_ATTR_FRAME_ANNOTATION));
     if (mark && mark->kind == ANY_STRING && mark->n == 1 && strchr("jiw01", *mark->s))
         return *mark->s;
-    return says(text_attr(d, attrs, l->attrs.n, STR(ATTR_FRAME_TYPE)), "kernel") ? 'k' : 0;
+    return is_text(text_attr(d, attrs, l->attrs.n, STR(ATTR_FRAME_TYPE)), "kernel") ? 'k' : 0;
 }
 
 static bool put_frame(text_writer *w, const location *l, uint32_t i_location, uint32_t function_i,
@@ -295,7 +295,7 @@ static bool put_frame(text_writer *w, const location *l, uint32_t i_location, ui
     return intern(w, to);
 }
 
-/* Its frames from the outermost caller to the innermost inlined call. */
+/* Adds the frames of a location, from the outermost caller to the innermost inlined call. */
 static bool location_frames(text_writer *w, uint32_t i)
 {
     const dict *d = &w->m->dict;

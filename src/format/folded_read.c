@@ -1,8 +1,8 @@
-/* Folded stacks: `frame;frame;frame NUMBER`, one line a stack, root first (docs/folded.md).
+/* Reads folded stacks: `frame;frame;frame NUMBER`, one line per stack, root first (docs/folded.md).
  *
- * Read in two walks.  The first asks what only the whole file can tell: does every line end in two
- * numbers (before and after), how many digits stand behind the points, does every stack begin with a
- * thread.  The second builds. */
+ * The reader makes two passes. The first determines properties of the whole file: whether every
+ * line ends in two numbers (before and after), the number of decimals, whether every stack starts
+ * with a thread. The second builds the model. */
 #include "format/folded_text.h"
 
 #include "wire/carried.h"
@@ -11,9 +11,8 @@
 #include <inttypes.h>
 
 enum {
-    LOOK_BYTES = 256 * 1024, /* of the input, for detection */
-    LOOK_LINES = 64,
-    SCALE_MAX = 9, /* digits kept behind the point */
+    DETECT_LINES = 64,
+    SCALE_MAX = 9, /* decimals that are stored */
 };
 
 /* ---- a line ---- */
@@ -21,11 +20,11 @@ enum {
 typedef struct folded_line {
     str stack;
     decimal number[2];
-    bool two;  /* "stack 1 2": number[0] stands before number[1] */
-    str first; /* what number[1] alone would leave as the stack; for files where not all have two */
+    bool two;  /* "stack 1 2": number[0] is the first of the two */
+    str first; /* the stack if only number[1] is a value, because not all lines have two */
 } folded_line;
 
-/* Cuts the last word off; false when there is none before it. */
+/* Removes the last word of *s. Returns false when nothing precedes it. */
 static bool take_last(str *s, str *word)
 {
     size_t i = s->n;
@@ -49,7 +48,7 @@ static bool line_parse(str row, folded_line *out)
     return true;
 }
 
-/* ---- threads: what the first frame says ---- */
+/* ---- threads, from the first frame ---- */
 
 typedef enum root_form {
     ROOT_NONE = 1,
@@ -60,7 +59,7 @@ typedef enum root_form {
 } root_form;
 
 typedef struct root {
-    str name, pid, tid; /* empty: not known */
+    str name, pid, tid; /* empty: unknown */
 } root;
 
 static str frame_at(str stack, size_t at)
@@ -106,23 +105,23 @@ static bool root_austin(str stack, str f, root *out)
     return digits_only(out->pid) && digits_only(out->tid);
 }
 
-static root_form root_of(str stack, unsigned asked, root *out)
+static root_form root_of(str stack, unsigned forms, root *out)
 {
     str f = frame_at(stack, 0);
-    if (asked & ROOT_TID && root_tid(f, out)) return ROOT_TID;
-    if (asked & ROOT_COMM && root_comm(f, out)) return ROOT_COMM;
-    if (asked & ROOT_AUSTIN && root_austin(stack, f, out)) return ROOT_AUSTIN;
+    if (forms & ROOT_TID && root_tid(f, out)) return ROOT_TID;
+    if (forms & ROOT_COMM && root_comm(f, out)) return ROOT_COMM;
+    if (forms & ROOT_AUSTIN && root_austin(stack, f, out)) return ROOT_AUSTIN;
     return ROOT_NONE;
 }
 
-/* ---- the first walk ---- */
+/* ---- first pass ---- */
 
 typedef struct survey {
-    uint64_t n, n_two; /* stacks; of them with two numbers */
-    unsigned roots;    /* forms that every stack has */
-    int decimals;      /* most digits behind a point */
+    uint64_t n, n_two; /* stacks; those with two numbers */
+    unsigned roots;    /* forms (ROOT_*) that the first frame of every stack has */
+    int decimals;      /* largest number of decimals */
     uint64_t n_comments;
-    str mode, interval, duration; /* what austin says in its comments */
+    str mode, interval, duration; /* from austin's comments */
 } survey;
 
 static void survey_comment(survey *v, str row)
@@ -163,7 +162,7 @@ static survey survey_of(str text)
     return v;
 }
 
-/* ---- the second ---- */
+/* ---- second pass ---- */
 
 typedef struct folded {
     text_reader r;
@@ -192,14 +191,14 @@ static void take_line(folded *x, const text_lines *t, str row)
     int64_t value[2] = {0};
     bool rounded = false;
     if (!line_parse(row, &f)) {
-        text_bad(&x->r, t, row, "no number at its end");
+        text_bad(&x->r, t, row, "no number at the end of the line");
         return;
     }
     str stack = x->differences ? f.stack : f.first;
     bool fits = decimal_scale(&f.number[1], x->scale, &value[x->differences], &rounded) &&
                 (!x->differences || decimal_scale(&f.number[0], x->scale, &value[0], &rounded));
     if (!fits) {
-        text_bad(&x->r, t, row, "the number does not fit 64 bits");
+        text_bad(&x->r, t, row, "the number does not fit in 64 bits");
         return;
     }
     if (rounded) ledger_add(x->r.o->ledger, STAGE_READ, LOSS_ROUNDED, NULL, "value", row);
@@ -219,7 +218,7 @@ static void take_lines(folded *x)
 
 /* ---- the profile ---- */
 
-/* What austin calls its metric, or samples in number. */
+/* Uses the metric that austin names, or a count of samples. */
 static void set_types(folded *x, profile *p)
 {
     const read_opts *o = x->r.o;
@@ -290,30 +289,22 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 
 /* ---- detection ---- */
 
-/* The lines at the beginning, the last one only when the input ends with it. */
-static str first_lines(str bytes)
-{
-    if (bytes.n <= LOOK_BYTES) return bytes;
-    const char *end = memrchr(bytes.p, '\n', LOOK_BYTES);
-    return (str){bytes.p, end ? (size_t)(end - bytes.p) : 0};
-}
-
 static bool is_utf16(str bytes)
 {
     return str_starts(bytes, STR("\xff\xfe")) || str_starts(bytes, STR("\xfe\xff"));
 }
 
-/* The last resort of detection: text of which most lines end in a number, with a ; somewhere. */
+/* Gives a low score to text where most lines end in a number and some line has a ;. */
 static unsigned detect(str bytes)
 {
-    str text = first_lines(bytes);
+    str text = text_first_lines(bytes);
     arena a = {0};
     if (is_utf16(text) && !text_decode(text, NULL, &a, &text, NULL)) text.n = 0;
     unsigned n = 0, good = 0, joined = 0;
     text_lines t = {.text = text};
     folded_line f;
     bool binary = text.n && memchr(text.p, '\0', text.n);
-    for (str row; !binary && n < LOOK_LINES && text_next(&t, &row);) {
+    for (str row; !binary && n < DETECT_LINES && text_next(&t, &row);) {
         if (text_is_blank(row) || text_is_comment(row)) continue;
         n++;
         bool is = line_parse(row, &f);
@@ -325,14 +316,14 @@ static unsigned detect(str bytes)
     return good == n ? (joined ? 50 : 12) : good * 2 > n ? 25 : 0;
 }
 
-/* A name may look like the attributes of `collapsed`. */
+/* Whether the first lines are folded stacks, even if a name looks like `collapsed` attributes. */
 static bool may_be(const format *f, str bytes)
 {
     (void)f;
-    text_lines t = {.text = first_lines(bytes)};
+    text_lines t = {.text = text_first_lines(bytes)};
     folded_line l;
     unsigned n = 0;
-    for (str row; n < LOOK_LINES && text_next(&t, &row);) {
+    for (str row; n < DETECT_LINES && text_next(&t, &row);) {
         if (text_is_blank(row) || text_is_comment(row)) continue;
         if (!line_parse(row, &l)) return false;
         n++;
@@ -340,18 +331,15 @@ static bool may_be(const format *f, str bytes)
     return n > 0;
 }
 
-/* What is written is UTF-8, whatever came in. */
-static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
-
 const format format_folded = {
     .name = "folded",
-    .what = "folded stacks: `frame;frame number` lines, also with before and after",
+    .what = "folded stacks: lines `frame;frame number`, also with numbers before and after",
     .suffixes = ".folded .folded.txt",
     .text = true,
     .carries = CARRIES(STACKS),
     .detect = detect,
     .may_be = may_be,
     .read = read,
-    .is_current = is_utf8,
+    .is_current = text_is_utf8,
     .write = folded_write,
 };

@@ -1,23 +1,20 @@
-/* Lines, encodings and numbers of the text formats. */
+/* Splits lines, decodes encodings and parses numbers of the text formats. */
 #include "format/folded_text.h"
 
 #include "base/utf8.h"
+#include "base/text.h"
 #include "base/ban.h"
 
 /* ---- lines ---- */
 
 bool text_next(text_lines *t, str *row)
 {
-    if (t->at >= t->text.n) return false;
-    const char *p = t->text.p + t->at;
-    size_t left = t->text.n - t->at;
-    const char *end = memchr(p, '\n', left);
-    size_t n = end ? (size_t)(end - p) : left;
+    if (t->at == t->text.n) return false; /* also for empty text without a pointer */
+    str rest = {t->text.p + t->at, t->text.n - t->at};
+    if (!str_line(&rest, row)) return false;
     t->begin = t->at;
-    t->at += n + (end != NULL);
+    t->at = t->text.n - rest.n;
     t->number++;
-    if (n && p[n - 1] == '\r') n--;
-    *row = (str){p, n};
     return true;
 }
 
@@ -30,26 +27,53 @@ bool text_is_blank(str row)
 
 bool text_is_comment(str row) { return str_starts(row, STR("#")) || str_starts(row, STR("//")); }
 
-/* ---- encodings ---- */
-
-static bool out_of_memory(arena *a, err *e)
+str text_first_lines(str bytes)
 {
-    return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    enum { DETECT_BYTES = 256 * 1024 };
+    if (bytes.n <= DETECT_BYTES) return bytes;
+    const char *end = memrchr(bytes.p, '\n', DETECT_BYTES);
+    return (str){bytes.p, end ? (size_t)(end - bytes.p) : 0};
 }
+
+bool text_is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
+
+typedef struct ranked {
+    str text;
+    size_t at;
+} ranked;
+
+static int by_text(const void *left, const void *right)
+{
+    return str_cmp(((const ranked *)left)->text, ((const ranked *)right)->text);
+}
+
+uint32_t *text_ranks(const str *texts, size_t n, arena *a)
+{
+    ranked *v = arena_new(a, ranked, n + 1);
+    uint32_t *rank = arena_new(a, uint32_t, n + 1);
+    if (!v || !rank) return NULL;
+    for (size_t i = 0; i < n; i++) v[i] = (ranked){texts[i], i};
+    if (n) qsort(v, n, sizeof *v, by_text);
+    for (size_t i = 1; i < n; i++)
+        rank[v[i].at] = rank[v[i - 1].at] + !str_eq(v[i].text, v[i - 1].text);
+    return rank;
+}
+
+/* ---- encodings ---- */
 
 static uint32_t utf16_unit(const uint8_t *p, bool little)
 {
     return little ? (uint32_t)(p[0] | p[1] << 8) : (uint32_t)(p[0] << 8 | p[1]);
 }
 
-/* Lone surrogates and a byte too many become U+FFFD. */
+/* Converts UTF-16. Unpaired surrogates and an odd last byte become U+FFFD. */
 static bool from_utf16(str in, bool little, arena *a, str *out, uint64_t *bad, err *e)
 {
     const uint8_t *p = (const uint8_t *)in.p;
     size_t n = in.n / 2, k = 0;
-    if (n > SIZE_MAX / 3 - 4) return out_of_memory(a, e);
+    if (n > SIZE_MAX / 3 - 4) return arena_spent(a, e);
     char *to = arena_alloc(a, n * 3 + 3);
-    if (!to) return out_of_memory(a, e);
+    if (!to) return arena_spent(a, e);
     for (size_t i = 0; i < n; i++) {
         uint32_t c = utf16_unit(p + 2 * i, little);
         if (c >= 0xd800 && c < 0xdc00 && i + 1 < n) {
@@ -76,9 +100,9 @@ static bool repair_utf8(str in, arena *a, str *out, uint64_t *bad, err *e)
         i += utf8_valid(in.p + i, in.n - i);
         if (i < in.n) i++, ++*bad;
     }
-    if (*bad > (SIZE_MAX - in.n) / 2) return out_of_memory(a, e);
+    if (*bad > (SIZE_MAX - in.n) / 2) return arena_spent(a, e);
     char *to = arena_alloc(a, in.n + 2 * *bad);
-    if (!to) return out_of_memory(a, e);
+    if (!to) return arena_spent(a, e);
     size_t k = 0;
     for (size_t i = 0; i < in.n;) {
         size_t good = utf8_valid(in.p + i, in.n - i);
@@ -104,14 +128,6 @@ bool text_decode(str in, ledger *l, arena *a, str *out, err *e)
     }
     if (ok && bad) ledger_add_n(l, STAGE_READ, LOSS_TEXT, NULL, bad, "text", (str){0});
     return ok;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 bool percent_decode(str s, arena *a, str *out)
@@ -165,7 +181,7 @@ static void decimal_digit(decimal *d, char c, bool fraction)
     if (fraction) d->decimals++;
 }
 
-/* "e-05" at s.p[i]; at most three digits. */
+/* Parses "e-05" at s.p[i]; at most three digits. */
 static bool exponent_parse(str s, size_t i, int *out)
 {
     i++;
@@ -219,7 +235,7 @@ bool decimal_scale(const decimal *d, int scale, int64_t *out, bool *rounded)
         if (ckd_mul(&v, v, UINT64_C(10))) return false;
     uint64_t by = 1;
     for (; k < 0 && by < UINT64_C(10000000000000000000); k++) by *= 10;
-    if (k < 0) by = 0; /* smaller than any integer */
+    if (k < 0) by = 0; /* the result is 0 */
     if (!by || v % by) *rounded |= v != 0;
     v = !by ? 0 : v / by + (v % by >= by - v % by && v % by);
     if (v > (uint64_t)INT64_MAX + d->negative) return false;

@@ -1,11 +1,11 @@
-/* format/folded_text.h - what the text formats `folded` and `collapsed` share.  Pure.
+/* format/folded_text.h - shared code of the text formats `folded` and `collapsed`. Pure.
  *
  *   folded      frame;frame;frame NUMBER              root first
  *   differences frame;frame;frame NUMBER NUMBER       before and after
  *   collapsed   frame;frame;frame NUMBER k=v,k=v TIME
  *
- * A line at a time; its end is LF or CRLF.  A frame may end in _[k] (kernel), _[j] (jit), _[i]
- * (inlined), _[w] (waker), _[0] (interpreted) or _[1] (first compiler). */
+ * Lines end in LF or CRLF. A frame may end in _[k] (kernel), _[j] (jit), _[i] (inlined), _[w]
+ * (waker), _[0] (interpreted) or _[1] (compiled by C1). */
 #pragma once
 #include "format/format.h"
 #include "model/builder.h"
@@ -14,53 +14,62 @@
 
 typedef struct text_lines {
     str text;
-    size_t at;       /* where the next line begins */
-    size_t begin;    /* where the line at hand begins */
-    uint64_t number; /* of the line at hand, from 1 */
+    size_t at;       /* start of the next line */
+    size_t begin;    /* start of the current line */
+    uint64_t number; /* number of the current line, from 1 */
 } text_lines;
 
-/* The next line without its end; false behind the last. */
+/* Sets *row to the next line without its line end. Returns false after the last line. */
 bool text_next(text_lines *t, str *row);
 
-/* Blank, or a comment of # or //. */
+/* Whether the line is blank, or a comment with # or //. */
 bool text_is_blank(str row);
 bool text_is_comment(str row);
 
-/* The input as UTF-8 without a byte order mark: UTF-16 is converted, bytes that are no UTF-8 become
- * U+FFFD and a ledger entry.  Views `in` where nothing has to change. */
+/* Sets *out to the input as UTF-8 without a byte order mark. UTF-16 is converted; invalid bytes
+ * become U+FFFD and are recorded in the ledger. The result views `in` if nothing has to change. */
 NODISCARD bool text_decode(str in, ledger *l, arena *a, str *out, err *e);
 
-/* %3B and the like back into bytes; what would not be UTF-8 is left as it stands. */
+/* Returns the start of an input for detection: at most 256 KiB, without a partial last line. */
+str text_first_lines(str bytes);
+
+/* Implements format.is_current of text formats: the writers always write UTF-8. */
+bool text_is_utf8(str bytes);
+
+/* Returns the ranks of n texts in byte order; equal texts have equal ranks. NULL: out of memory. */
+NODISCARD uint32_t *text_ranks(const str *texts, size_t n, arena *a);
+
+/* Decodes %3B and the like. Escapes whose bytes would not be UTF-8 stay as they are. */
 NODISCARD bool percent_decode(str s, arena *a, str *out);
 
 /* ---- numbers ---- */
 
-/* (-1)^negative * digits / 10^decimals; no trailing zeros behind the point. */
+/* (-1)^negative * digits / 10^decimals; no trailing zeros after the decimal point. */
 typedef struct decimal {
     uint64_t digits;
     int decimals; /* -400 ... 400 */
     bool negative;
-    bool cut; /* more digits than 64 bits hold: the last ones are gone */
+    bool cut; /* the digits exceed 64 bits; the last ones are dropped */
 } decimal;
 
-/* "12", "-3.50", "1.5e-05"; false when it is something else. */
+/* Parses "12", "-3.50", "1.5e-05". Returns false for anything else. */
 bool decimal_parse(str s, decimal *out);
-/* Times 10^scale, rounded half away from zero; false beyond 64 bits. */
+/* Multiplies by 10^scale and rounds half away from zero. Returns false beyond 64 bits. */
 NODISCARD bool decimal_scale(const decimal *d, int scale, int64_t *out, bool *rounded);
-/* "-12" into 64 bits, digits only. */
+/* Parses an integer such as "-12". Returns false for anything else, or beyond 64 bits. */
 bool integer_parse(str s, int64_t *out);
-bool digits_only(str s); /* at least one */
+bool digits_only(str s); /* and at least one */
 
 /* ---- reading ---- */
 
-/* Observations of equal {stack, attributes, link} become one sample: values without a time are
+/* Observations with equal {stack, attributes, link} become one sample: values without a time are
  * added up, values with a time are listed. */
 typedef struct text_sample {
     uint32_t stack, link;
-    span attrs; /* in text_reader.attrs */
+    span attrs; /* range of text_reader.attrs */
     bool timed;
-    uint32_t n;       /* observations, when timed */
-    int64_t value[2]; /* sums, when not */
+    uint32_t n;       /* number of observations, if they have times */
+    int64_t value[2]; /* sums, if observations have no times */
 } text_sample;
 
 typedef struct text_observation {
@@ -78,107 +87,109 @@ typedef struct text_reader {
     builder b;
     const read_opts *o;
     str text;
-    arena work; /* gone with text_close */
+    arena work; /* freed by text_close */
     VEC(text_frame) frames;
     hash_index by_text;
     VEC(text_sample) samples;
     hash_index by_identity;
     u32s attrs;
     VEC(text_observation) observations;
-    u32s stack;    /* locations of the stack at hand */
-    uint64_t base; /* of the text in the input; NO_OFFSET: it was converted */
+    u32s stack;    /* locations of the current stack */
+    uint64_t base; /* offset of the text in the input; NO_OFFSET: it was converted */
     uint64_t n_bad;
-    text_lines first_bad; /* at the first line that is no sample */
-    size_t told;          /* progress: bytes */
+    text_lines first_bad; /* the first line that is not a sample */
+    size_t reported;      /* bytes of the last progress report */
 } text_reader;
 
-/* Decodes the text and begins a model in `a`.  text_close in any case. */
+/* Decodes the text and begins a model in `a`. Call text_close in any case. */
 NODISCARD bool text_open(text_reader *r, str bytes, const read_opts *o, arena *a, err *e);
 void text_close(text_reader *r);
 
-/* The stack of a text of frames; 0 when out of memory (the builder remembers). */
+/* Returns the stack of the frames `a;b;c`; 0 when out of memory (the builder stores the error). */
 uint32_t text_stack(text_reader *r, str list);
-/* One observation.  `value` has two elements for differences, otherwise the second is 0. */
+/* Adds one observation. `value` has two elements for differences, otherwise the second is 0. */
 void text_add(text_reader *r, uint32_t stack, uint32_t link, const uint32_t *attrs, size_t n_attrs,
               const int64_t value[2], const uint64_t *time);
-/* A line that is no sample: counted, named in the ledger. */
+/* Counts a line that is not a sample and records it in the ledger. */
 void text_bad(text_reader *r, const text_lines *at, str row, const char *why);
-/* Fails when lines were bad and none was good. */
-NODISCARD bool text_check(const text_reader *r, const char *wanted, err *e);
-/* The samples as those of the newest profile; `k` is the column of text_add. */
+/* Fails when there were invalid lines and no sample. `form` is the expected form of a line. */
+NODISCARD bool text_check(const text_reader *r, const char *form, err *e);
+/* Adds the samples to the newest profile; `k` is the element of `value` in text_add. */
 void text_samples(text_reader *r, unsigned k);
-/* What a comment says, without its mark. */
+/* Returns the text of a comment without its # or //. */
 str text_comment(str row);
-/* All comments as an attribute of the profile; `n` of them.  Returns 1, or 0 when there are none. */
+/* Stores all n comments as one attribute, *attr. Returns 1; 0 when there are none. */
 size_t text_comments(text_reader *r, uint64_t n, uint32_t *attr);
-/* Tells whoever looks how far it is. */
+/* Reports progress. */
 void text_progress(text_reader *r, const text_lines *at);
 
-/* An empty resource and scope, as the draft's own example has them. */
+/* Adds an empty resource and scope, as in the draft's own example. */
 void text_envelope(text_reader *r);
 
 /* ---- writing ---- */
 
-/* What a writer leaves out, counted until the end: one entry a concept. */
+/* The losses of one concept, which a writer counts until the end. */
 typedef struct text_loss {
     uint64_t n;
     char path[64];
     str value;
 } text_loss;
 
-/* Frames by number, their texts distinct; a stack is a list of frame numbers, root first. */
+/* The writer numbers frames by distinct text. A stack is a list of frame numbers, root first. */
 typedef struct text_writer {
     const model *m;
     const write_opts *o;
     arena a;
-    bool *chosen;   /* per profile: is written */
-    bool differs;   /* the profiles are "before" and "after" */
-    int64_t scale;  /* what values are divided by: 1, 10, 100 ... */
+    bool *chosen;   /* per profile: whether it is written */
+    bool differs;   /* two profiles, "before" and "after", are written as differences */
+    int64_t scale;  /* divisor of the values: 1, 10, 100 ... */
     VEC(str) names; /* per frame */
     hash_index by_name;
-    span *of_location; /* location -> frames in `pool`; n = 0: not seen yet */
+    span *of_location; /* location -> frames in `pool`; n = 0: not computed yet */
     bool *mapping_seen;
     u32s pool;
     buf scratch;
     text_loss lost[LOSS_CONCEPT_COUNT];
 } text_writer;
 
-/* Chooses the profiles: the default, and others of the same sample type.  `type` and `unit`: what
- * the format means when it says nothing.  text_write_close in any case. */
+/* Chooses the profiles to write: the default profile and others of its type. `type` and `unit` are
+ * the format's defaults. Call text_write_close in any case. */
 NODISCARD bool text_write_open(text_writer *w, const model *m, const write_opts *o, str type,
                                str unit, err *e);
-/* Enters the losses and gives the memory back. */
+/* Records the losses and frees the memory. */
 void text_write_close(text_writer *w);
 
-/* Appends the frames of a stack to `to`, root first; false at the end of memory. */
+/* Appends the frames of a stack to `to`, root first. Returns false when out of memory. */
 NODISCARD bool text_write_stack(text_writer *w, uint32_t stack, u32s *to);
-/* With --threads, the frame "[name tid=1]" of a sample; nothing when it has no thread. */
+/* With --threads, appends the frame "[name tid=1]" of a sample, if the sample has a thread. */
 NODISCARD bool text_write_thread(text_writer *w, const sample *s, u32s *to);
-/* The frames with ; between them, such that the line is no comment. */
+/* Writes the frames separated by ; so that the line is not read as a comment. */
 void text_put_stack(text_writer *w, buf *out, const uint32_t *list, size_t n);
-/* Text that may hold neither line ends nor the bytes of `stop`: replaced and noted, or %3B. */
+/* Writes text. Line ends and the bytes in `stop` are replaced and recorded as a loss or, with
+ * --percent, written as %3B and the like. */
 void text_put(text_writer *w, buf *out, str s, const char *stop, const char *path);
-/* A value, divided by the scale. */
+/* Writes a value divided by the scale. */
 void text_put_value(const text_writer *w, buf *out, int64_t v);
 
-/* One more loss of that kind; the first keeps its example. */
+/* Counts a loss. The ledger shows the first one of each concept as an example. */
 void text_lose(text_writer *w, loss_concept c, uint64_t n, str value, const char *fmt, ...)
     PRINTF(5, 6);
 
-/* Attribute of a list by its key; NULL: none. */
+/* Returns the value of the attribute with this key; NULL: none. */
 const any *text_attr(const dict *d, const uint32_t *attrs, size_t n, str key);
 
-/* How the reader of `collapsed` splits a line. */
+/* A line as the reader of `collapsed` splits it. */
 typedef struct collapsed_line {
-    str stack, attrs, time; /* the last two may be empty */
+    str stack, attrs, time; /* attrs and time may be empty */
     int64_t value;
 } collapsed_line;
 
-bool collapsed_parse(str row, collapsed_line *out); /* false: it is no such line */
+bool collapsed_parse(str row, collapsed_line *out); /* false: the line has another form */
 
-/* The writers, for the table of formats. */
+/* The write functions of the two formats. */
 bool folded_write(const format *f, const model *m, const write_opts *o, buf *out, err *e);
-/* Lines without attributes are folded stacks as well, and .collapsed is what async-profiler calls those: a comment in front says that it
- * is the draft's format where the lines do not. */
+/* Lines without attributes are also valid folded stacks, and async-profiler uses the suffix
+ * .collapsed for those. This first line identifies the draft's format where the other lines do
+ * not. */
 #define COLLAPSED_MARK "# collapsed stacks of the OTLP profiles draft\n"
 bool collapsed_write(const format *f, const model *m, const write_opts *o, buf *out, err *e);

@@ -1,12 +1,12 @@
-/* Folded stacks out: a line for each distinct stack of names, sorted from the root. */
+/* Writes folded stacks: one line for each distinct stack of names, sorted from the root. */
 #include "format/folded_text.h"
 
 #include "wire/carried.h"
 #include "base/ban.h"
 
 typedef struct stack_sum {
-    span frames;      /* in folder.pool: numbers of frames, root first */
-    int64_t value[2]; /* the second only for differences */
+    span frames;      /* frame numbers in folder.pool, root first */
+    int64_t value[2]; /* the second is used for differences only */
 } stack_sum;
 
 typedef struct folder {
@@ -14,13 +14,13 @@ typedef struct folder {
     VEC(stack_sum) sums;
     u32s pool;
     hash_index index;
-    uint32_t *of_stack; /* stack -> sum + 1; 0: not seen yet */
+    uint32_t *of_stack; /* stack -> index of its sum + 1; 0: none yet */
     u32s scratch;
-    uint32_t *rank; /* frame -> its place among all, by bytes */
+    uint32_t *rank; /* frame -> its rank when sorted by bytes */
     bool saturated;
 } folder;
 
-/* The sum for the list of frames in scratch. */
+/* Finds or adds the sum for the list of frames in scratch. */
 static stack_sum *intern(folder *x)
 {
     const u32s *s = &x->scratch;
@@ -93,28 +93,6 @@ static bool add_all(folder *x)
 
 /* ---- order ---- */
 
-typedef struct named {
-    str name;
-    uint32_t frame;
-} named;
-
-static int by_name(const void *a, const void *b)
-{
-    return str_cmp(((const named *)a)->name, ((const named *)b)->name);
-}
-
-static bool rank_frames(folder *x)
-{
-    size_t n = x->w.names.n;
-    named *v = arena_new(&x->w.a, named, n);
-    x->rank = arena_new(&x->w.a, uint32_t, n);
-    if (!v || !x->rank) return false;
-    for (size_t i = 0; i < n; i++) v[i] = (named){x->w.names.v[i], (uint32_t)i};
-    if (n) qsort(v, n, sizeof *v, by_name);
-    for (size_t i = 0; i < n; i++) x->rank[v[i].frame] = (uint32_t)i;
-    return true;
-}
-
 static int by_frames(const void *a, const void *b, void *context)
 {
     const folder *x = context;
@@ -128,7 +106,7 @@ static int by_frames(const void *a, const void *b, void *context)
 
 /* ---- lines ---- */
 
-/* What stands behind the last blank of the leaf; nothing when it has none. */
+/* Returns the text after the last space of the leaf; empty when it has none. */
 static str leaf_word(const folder *x, const stack_sum *s)
 {
     if (!s->frames.n) return STR("");
@@ -138,7 +116,7 @@ static str leaf_word(const folder *x, const stack_sum *s)
     return i ? (str){leaf.p + i, leaf.n - i} : STR("");
 }
 
-/* If every stack ended in a number of its own, the file would be one of differences. */
+/* Whether every stack ends in a number, so that a reader would read two numbers per line. */
 static bool looks_like_differences(const folder *x)
 {
     decimal d;
@@ -171,11 +149,12 @@ bool folded_write(const format *f, const model *m, const write_opts *o, buf *out
     (void)f;
     folder x = {0};
     bool ok = text_write_open(&x.w, m, o, STR("samples"), STR("count"), e);
-    ok = ok && ((add_all(&x) && rank_frames(&x)) || err_set(e, ERR_LIMIT, "out of memory"));
+    ok = ok && ((add_all(&x) && (x.rank = text_ranks(x.w.names.v, x.w.names.n, &x.w.a))) ||
+                err_memory(e));
     if (ok) {
         if (x.sums.n) qsort_r(x.sums.v, x.sums.n, sizeof *x.sums.v, by_frames, &x);
         put_lines(&x, out);
-        ok = !out->failed || err_set(e, ERR_LIMIT, "the output does not fit its limit");
+        ok = !out->failed || err_set(e, ERR_LIMIT, "the output exceeds its size limit");
     }
     text_write_close(&x.w);
     return ok;

@@ -1,19 +1,20 @@
-/* What an unknown file is.  Binary kinds are told by magic bytes, text by how it begins; nothing here is longer than a look at
- * FOREIGN_LOOK bytes. */
+/* Identifies files that Kiln does not read: binary kinds by magic bytes, text by its first words.
+ * Only the first FOREIGN_BYTES bytes are read. */
 #include "format/foreign.h"
 
 #include "base/utf8.h"
 #include "base/ban.h"
 
-enum { FOREIGN_LOOK = 4096 };
+enum { FOREIGN_BYTES = 4096 };
 
-/* Bytes at a place; `also` must occur in the first FOREIGN_LOOK bytes, too.  A text begins behind its blanks. */
+/* Bytes that must be at a position. `also` must occur in the first FOREIGN_BYTES bytes as well. In
+ * text, leading whitespace is skipped. */
 typedef struct mark {
     const char *bytes;
     unsigned n, at;
     const char *also;
     bool text;
-    unsigned at2, byte2; /* a byte that must be there, too */
+    unsigned at2, byte2; /* another byte that must match */
 } mark;
 
 #define AT(place, literal)                                                                         \
@@ -39,75 +40,79 @@ typedef struct mark {
 #define RECORD_ELSE "record with `perf record -g` or `kiln run` instead"
 #define CORE "`gdb PROGRAM CORE` shows its stacks"
 
-/* One line a mark; the first that fits wins, so that the special stand before the general. */
+/* One line per mark. The first that matches wins, so specific marks come before general ones. */
 #define FOREIGN(X)                                                                                 \
-    X("a Go execution trace", "`go tool trace -pprof=sched FILE` makes pprof of its waits",        \
+    X("a Go execution trace", "`go tool trace -pprof=sched FILE` converts its waits to pprof",     \
       BOTH("go 1.", " trace"))                                                                     \
-    X("a Java heap dump (HPROF)", "a dump has no samples: record with `jcmd PID JFR.start`",       \
+    X("a Java heap dump (HPROF)",                                                                  \
+      "a heap dump has no samples: record with `jcmd PID JFR.start` instead",                      \
       MAGIC("JAVA PROFILE 1."))                                                                    \
     X("a Callgrind profile", SPEEDSCOPE, TEXT("# callgrind format"))                               \
     X("a profile in Callgrind's format", SPEEDSCOPE, TEXT_WITH("version: 1", "\nevents:"))         \
     X("a Massif profile", "`ms_print` prints it; " HEAP_ELSE, TEXT_WITH("desc:", "\nsnapshot="))   \
     X("a Cachegrind profile",                                                                      \
-      "`cg_annotate` prints it, it has no stacks: `valgrind --tool=callgrind` records some",       \
+      "`cg_annotate` prints it; it has no stacks: record some with `valgrind --tool=callgrind`",   \
       TEXT_WITH("desc:", "\nevents:"))                                                             \
     X("a DHAT profile", "Valgrind's dh_view.html shows it; " HEAP_ELSE,                            \
       TEXT_WITH("{", "\"dhatFileVersion\""))                                                       \
-    X("a heaptrack recording", "`heaptrack_print -F out.folded -f FILE` makes folded stacks",      \
+    X("a heaptrack recording", "`heaptrack_print -F out.folded -f FILE` writes folded stacks",     \
       TEXT_WITH("v ", "\nX "))                                                                     \
     X("a gprof recording (gmon.out)", "`gprof PROGRAM FILE` prints it; " RECORD_ELSE,              \
       MAGIC("gmon\x01\x00\x00\x00"))                                                               \
     X("a gprof report", RECORD_ELSE, TEXT("Flat profile:"))                                        \
     X("a cProfile recording (pstats)",                                                             \
-      "`flameprof --format=log FILE` makes folded stacks; `py-spy record -f speedscope` has more", \
+      "`flameprof --format=log FILE` writes folded stacks; `py-spy record -f speedscope` records " \
+      "more detail",                                                                               \
       MAGIC("\xfb\x29\x03"))                                                                       \
     X("a cProfile recording (pstats)",                                                             \
-      "`flameprof --format=log FILE` makes folded stacks; `py-spy record -f speedscope` has more", \
+      "`flameprof --format=log FILE` writes folded stacks; `py-spy record -f speedscope` records " \
+      "more detail",                                                                               \
       MAGIC("\xfb\xa9\x03"))                                                                       \
     X("a cProfile recording (pstats)",                                                             \
-      "`flameprof --format=log FILE` makes folded stacks; `py-spy record -f speedscope` has more", \
+      "`flameprof --format=log FILE` writes folded stacks; `py-spy record -f speedscope` records " \
+      "more detail",                                                                               \
       MAGIC("{\x28\x03\x00\x00\x00"))                                                              \
     X("a simpleperf report",                                                                       \
-      "read the perf.data that it was made of, or what gecko_profile_generator.py makes of that",  \
+      "read the perf.data that it was made from, or the output of gecko_profile_generator.py",     \
       MAGIC("SIMPLEPERF"))                                                                         \
     X("a .NET trace (nettrace)", "`dotnet-trace convert --format Speedscope FILE` converts it",    \
       MAGIC("Nettrace"))                                                                           \
     X("a call tree copied from Instruments", SPEEDSCOPE, TEXT("Running Time\tSelf"))               \
     X("a call tree copied from Instruments", SPEEDSCOPE, TEXT("Bytes Used\tCount"))                \
-    X("an xctrace export (Instruments)", "`inferno-collapse-xctrace FILE` makes folded stacks",    \
+    X("an xctrace export (Instruments)", "`inferno-collapse-xctrace FILE` writes folded stacks",   \
       TEXT_WITH("<?xml", "<trace-query-result"))                                                   \
-    X("a macOS sample report", "`inferno-collapse-sample FILE` makes folded stacks",               \
+    X("a macOS sample report", "`inferno-collapse-sample FILE` writes folded stacks",              \
       TEXT("Analysis of sampling"))                                                                \
-    X("output of DTrace", "`stackcollapse.pl FILE` (FlameGraph) makes folded stacks",              \
+    X("DTrace output", "`stackcollapse.pl FILE` (FlameGraph) writes folded stacks",                \
       TEXT_WITH("CPU ", "FUNCTION:NAME"))                                                          \
-    X("output of DTrace", "`stackcollapse.pl FILE` (FlameGraph) makes folded stacks",              \
+    X("DTrace output", "`stackcollapse.pl FILE` (FlameGraph) writes folded stacks",                \
       TEXT_WITH("dtrace:", "`"))                                                                   \
-    X("output of bpftrace", "`stackcollapse-bpftrace.pl FILE` (FlameGraph) makes folded stacks",   \
+    X("bpftrace output", "`stackcollapse-bpftrace.pl FILE` (FlameGraph) writes folded stacks",     \
       TEXT_WITH("Attaching ", " probe"))                                                           \
-    X("output of bpftrace", "`stackcollapse-bpftrace.pl FILE` (FlameGraph) makes folded stacks",   \
+    X("bpftrace output", "`stackcollapse-bpftrace.pl FILE` (FlameGraph) writes folded stacks",     \
       TEXT_WITH("Attached ", " probe"))                                                            \
-    X("output of bpftrace", "`stackcollapse-bpftrace.pl FILE` (FlameGraph) makes folded stacks",   \
+    X("bpftrace output", "`stackcollapse-bpftrace.pl FILE` (FlameGraph) writes folded stacks",     \
       TEXT_WITH("@", "]: "))                                                                       \
-    X("output of pmcstat", "`stackcollapse-pmc.pl FILE` (FlameGraph) makes folded stacks",         \
+    X("pmcstat output", "`stackcollapse-pmc.pl FILE` (FlameGraph) writes folded stacks",           \
       TEXT_WITH("@ ", " samples]"))                                                                \
-    X("a Java thread dump", "`stackcollapse-jstack.pl FILE` (FlameGraph) makes folded stacks",     \
+    X("a Java thread dump", "`stackcollapse-jstack.pl FILE` (FlameGraph) writes folded stacks",    \
       TEXT_WITH("", "Full thread dump "))                                                          \
-    X("a dump of goroutines", "fetch the same page without debug=2: that is pprof",                \
+    X("a goroutine dump", "fetch the same page without debug=2 to get pprof",                      \
       TEXT_WITH("goroutine ", "]:\n"))                                                             \
-    X("a log of V8 (--prof)", "record with `node --cpu-prof` instead", TEXT("v8-version,"))        \
-    X("a stackprof dump", "`stackprof --stackcollapse FILE` makes folded stacks",                  \
+    X("a V8 log (--prof)", "record with `node --cpu-prof` instead", TEXT("v8-version,"))           \
+    X("a stackprof dump", "`stackprof --stackcollapse FILE` writes folded stacks",                 \
       MAGIC("\x04\x08{"))                                                                          \
     X("a stackprof dump in JSON", SPEEDSCOPE, TEXT_WITH("{", "\"gc_samples\""))                    \
     X("a GHC profile", SPEEDSCOPE, TEXT_WITH("{", "\"rts_arguments\""))                            \
-    X("a timeline of Safari", SPEEDSCOPE, TEXT_WITH("{", "\"recording\":{\"displayName\""))        \
+    X("a Safari timeline", SPEEDSCOPE, TEXT_WITH("{", "\"recording\":{\"displayName\""))           \
     X("an Android method trace",                                                                   \
       "https://profiler.firefox.com opens it and saves JSON that Kiln reads", MAGIC("SLOW"))       \
     X("an Android method trace",                                                                   \
       "https://profiler.firefox.com opens it and saves JSON that Kiln reads", TEXT("*version\n"))  \
-    X("a Perfetto trace", "`traceconv json FILE out.json` makes a Chrome trace of it",             \
+    X("a Perfetto trace", "`traceconv json FILE out.json` converts it to a Chrome trace",          \
       {.bytes = "\n", .n = 1, .also = "\x82\x47\x7a\x76\xb2\x8d\x42\xba\x81\xdc\x33\x32"})         \
     X("a memray recording", "record with `py-spy record -f speedscope` instead", MAGIC("memray"))  \
-    X("an Austin recording (MOJO)", "`mojo2austin FILE out.folded` makes folded stacks",           \
+    X("an Austin recording (MOJO)", "`mojo2austin FILE out.folded` writes folded stacks",          \
       MAGIC("MOJ\x00"))                                                                            \
     X("an LLVM counter profile", "counters have no stacks: " RECORD_ELSE, MAGIC("\x81rforpl\xff")) \
     X("an LLVM counter profile", "counters have no stacks: " RECORD_ELSE, MAGIC("\xfflprofi\x81")) \
@@ -142,7 +147,7 @@ typedef struct mark {
     X("a tar archive", "`tar -xf` unpacks it", AT(257, "ustar"))                                   \
     X("an ar archive", "`ar x` unpacks it", MAGIC("!<arch>\n"))                                    \
     X("an RPM package", NULL, MAGIC("\xed\xab\xee\xdb"))                                           \
-    X("an SQLite database", "a store of Kiln is named by its directory",                           \
+    X("an SQLite database", "to read a Kiln store, name its directory",                            \
       MAGIC("SQLite format 3\x00"))                                                                \
     X("a Parquet file", NULL, MAGIC("PAR1"))                                                       \
     X("a packet capture", NULL, MAGIC("\xd4\xc3\xb2\xa1"))                                         \
@@ -151,12 +156,12 @@ typedef struct mark {
     X("a JPEG picture", NULL, MAGIC("\xff\xd8\xff"))                                               \
     X("a GIF picture", NULL, MAGIC("GIF8"))                                                        \
     X("a PDF document", NULL, MAGIC("%PDF-"))                                                      \
-    X("an SVG picture", "the stacks that it was drawn from can be read", TEXT("<svg"))             \
-    X("an SVG picture", "the stacks that it was drawn from can be read",                           \
+    X("an SVG picture", "Kiln reads the stacks that it was drawn from", TEXT("<svg"))              \
+    X("an SVG picture", "Kiln reads the stacks that it was drawn from",                            \
       TEXT_WITH("<?xml", "<svg"))                                                                  \
-    X("a web page", "only reports that Kiln wrote hold their profile", TEXT("<!DOCTYPE html"))     \
-    X("a web page", "only reports that Kiln wrote hold their profile", TEXT("<!doctype html"))     \
-    X("a web page", "only reports that Kiln wrote hold their profile", TEXT("<html"))              \
+    X("a web page", "only reports written by Kiln contain their profile", TEXT("<!DOCTYPE html"))  \
+    X("a web page", "only reports written by Kiln contain their profile", TEXT("<!doctype html"))  \
+    X("a web page", "only reports written by Kiln contain their profile", TEXT("<html"))           \
     X("an XML document", NULL, TEXT("<?xml"))
 
 static const foreign list[] = {
@@ -171,7 +176,7 @@ static const mark marks[] = {
 #undef X
 };
 
-static str behind_blanks(str s)
+static str skip_blanks(str s)
 {
     if (str_starts(s, STR("\xef\xbb\xbf"))) s = (str){s.p + 3, s.n - 3};
     while (s.n && memchr(" \t\r\n\f\v", s.p[0], 6)) s = (str){s.p + 1, s.n - 1};
@@ -189,10 +194,10 @@ static bool fits(const mark *m, str head, str text)
 
 const foreign *foreign_find(str bytes)
 {
-    str head = {bytes.p, bytes.n < FOREIGN_LOOK ? bytes.n : FOREIGN_LOOK};
+    str head = {bytes.p, bytes.n < FOREIGN_BYTES ? bytes.n : FOREIGN_BYTES};
     if (!head.n) return NULL;
-    /* A message of protobuf may begin with a line feed, too, and hold any words. */
-    str text = text_like(head.p, head.n) ? behind_blanks(head) : (str){0};
+    /* A protobuf message may also start with a line feed, and may contain any words. */
+    str text = text_like(head.p, head.n) ? skip_blanks(head) : (str){0};
     for (size_t i = 0; i < ARRAY_LEN(marks); i++)
         if (fits(&marks[i], head, text)) return &list[i];
     return NULL;
@@ -210,13 +215,13 @@ static bool only_blanks(str s)
     return s.n == 0;
 }
 
-bool foreign_refuse(str bytes, err *e)
+bool foreign_reject(str bytes, err *e)
 {
     const foreign *f = foreign_find(bytes);
     if (f && f->way) return err_set(e, ERR_UNSUPPORTED, "this is %s: %s", f->what, f->way);
     if (f) return err_set(e, ERR_UNSUPPORTED, "this is %s, not a profile", f->what);
     if (only_blanks(bytes))
-        return err_set(e, ERR_UNSUPPORTED, "the input is text with nothing but blanks");
-    err_set(e, ERR_UNSUPPORTED, "no format that kiln knows");
-    return err_hint(e, "`kiln formats` lists them, --from forces one");
+        return err_set(e, ERR_UNSUPPORTED, "the input contains only whitespace");
+    err_set(e, ERR_UNSUPPORTED, "unknown format");
+    return err_hint(e, "`kiln formats` lists the formats; --from selects one");
 }

@@ -1,19 +1,20 @@
-/* format/foreign.h - files that people have and Kiln does not read: what they are, and which command makes something of them
- * that it reads.  Pure. */
+/* format/foreign.h - kinds of files that Kiln recognizes but does not read, and the command that
+ * converts each to a format that it reads. Pure. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 
 typedef struct foreign {
     const char *what; /* "an xz archive" */
-    const char *way; /* a sentence's second half: "`xz -d` unpacks it"; NULL: it is not a profile */
+    const char *way;  /* rest of the sentence: "`xz -d` unpacks it"; NULL: not a profile */
 } foreign;
 
-/* Looks at the first bytes of a decompressed input; NULL: none of those. */
+/* Identifies a decompressed input by its first bytes. Returns NULL when it is unknown. */
 const foreign *foreign_find(str bytes);
 
-/* The list, for tests and docs; *n entries. */
+/* Returns all kinds, for tests and docs. Sets *n to their number. */
 const foreign *foreign_list(size_t *n);
 
-/* Refuses an input that no reader knows: names it if it can.  Speaks of no option; the hint does.  Always false. */
-bool foreign_refuse(str bytes, err *e);
+/* Reports that no reader accepts the input, and names its kind if known. Only the hint mentions
+ * command-line options. Always returns false. */
+bool foreign_reject(str bytes, err *e);

@@ -1,3 +1,5 @@
+/* The table of formats, detection by bytes and name, and the reader of whole inputs, which unpacks
+ * an input, splits it into payloads, reads each one and merges the models. */
 #include "format/format.h"
 
 #include "format/foreign.h"
@@ -5,7 +7,7 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-enum { FORMAT_SURE = 90 }; /* a score that knows its format by more than its look */
+enum { FORMAT_SURE = 90 }; /* from this score on the format is certain */
 
 static const format *const all[] = {
     &format_otlp,         &format_otlp_1_9, &format_chrome,    &format_speedscope,
@@ -51,14 +53,14 @@ const format *format_detect(str bytes)
         unsigned score = all[i]->detect(bytes);
         if (score > most) most = score, best = all[i];
     }
-    /* Many readers take what only might be theirs. */
+    /* Text readers accept many inputs, so an uncertain match yields to a known foreign file. */
     return best && most < FORMAT_SURE && foreign_find(bytes) ? NULL : best;
 }
 
-/* Certain: a magic number, or a text that only one writer writes. */
+/* From this score on (a magic number, text of exactly one writer) file names have no influence. */
 enum { NAME_CANNOT_WIN = 95 };
 
-/* Bytes of the longest of its suffixes that `path` ends in; 0: none. */
+/* Returns the length of the format's longest suffix that `path` ends in; 0: none. */
 static size_t suffix_of(const format *f, str path)
 {
     size_t most = 0;
@@ -70,7 +72,7 @@ static size_t suffix_of(const format *f, str path)
     return most;
 }
 
-/* The longest suffix wins: .trace.json says more than .json. */
+/* Finds a format by suffix. The longest wins: .trace.json is more specific than .json. */
 static const format *writer_for(str path)
 {
     const format *best = NULL;
@@ -84,7 +86,7 @@ static const format *writer_for(str path)
 
 const format *format_for_path(str path)
 {
-    const format *f = writer_for(path); /* .pb.gz is pprof's name */
+    const format *f = writer_for(path); /* before .gz is removed: .pb.gz is a suffix of pprof */
     if (f) return f;
     if (str_ends(path, STR(".gz")))
         path.n -= 3;
@@ -103,8 +105,8 @@ const format *format_detect_named(str bytes, str name)
     return named->may_be(named, bytes) ? named : best;
 }
 
-/* A payload is what its bytes say, inside frames and between JSON lines as well.  One that nobody
- * knows is taken for OTLP, which says what is wrong with it and where. */
+/* Detects the format of a payload from its bytes, also inside frames and among JSON lines. An
+ * unknown payload is read as OTLP, whose reader reports the first error and its offset. */
 static const format *payload_format(const payload *p)
 {
     const format *f = format_detect(p->bytes);
@@ -119,17 +121,17 @@ layout format_force(const read_opts *o, payload *p)
     return o->from->layout;
 }
 
-/* Bytes of something else may parse as messages whose fields are unknown, and then say nothing.  Who names the format or the layout
- * knows what it is. */
-static bool says_something(const part *p, const read_opts *o, err *e)
+/* Bytes of another format may parse as a message that has only unknown fields. Without samples this
+ * is an error, unless the caller named the format or the layout. */
+static bool check_fields(const part *p, const read_opts *o, err *e)
 {
     const model *m = &p->model;
     if (o->lenient || o->from || o->layout || !m->n_unknown) return true;
     for (size_t i = 0; i < m->profiles.n; i++)
         if (m->profiles.v[i].n_samples) return true;
     return err_set(e, ERR_MALFORMED,
-                   "no sample, and %" PRIu64 " field%s that %s%s%s does not know: another format, "
-                   "or a newer one",
+                   "no samples, and %" PRIu64
+                   " field%s unknown to %s%s%s: the input has another format or is newer",
                    m->n_unknown, m->n_unknown == 1 ? "" : "s", p->format->name,
                    p->verdict.layout ? " " : "",
                    p->verdict.layout ? layout_name(p->verdict.layout) : "");
@@ -141,7 +143,7 @@ static bool keeps_original(const format *f, const read_opts *o)
     return f->original != ORIGINAL_IS_PROFILE && o->keep_original >= needed;
 }
 
-/* A container may have brought an original file of its own, which stays. */
+/* Whether the input already contains an original file, which then stays. */
 static bool has_original(const model *m)
 {
     for (size_t i = 0; i < m->profiles.n; i++)
@@ -149,7 +151,7 @@ static bool has_original(const model *m)
     return false;
 }
 
-/* The first profile takes the file: several would multiply its size. */
+/* Stores the file in the first profile only, because a copy in each would multiply the size. */
 static bool put_original(part *p)
 {
     if (!p->model.profiles.n || has_original(&p->model)) return false;
@@ -160,7 +162,7 @@ static bool put_original(part *p)
     return true;
 }
 
-/* Reads one payload; what its reader could not carry travels in the original where that is kept. */
+/* Reads one payload. If the original is stored too, losses are recorded as carried by it. */
 static bool read_payload(const read_opts *o, arena *a, part *out, err *e)
 {
     const format *f = out->format;
@@ -170,10 +172,10 @@ static bool read_payload(const read_opts *o, arena *a, part *out, err *e)
         return true;
     }
     ledger *own = arena_new(a, ledger, 1);
-    if (!own) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
-    read_opts mine = *o;
-    mine.ledger = own;
-    bool ok = f->read(f, out->payload.bytes, &mine, a, &out->model, &out->verdict, e);
+    if (!own) return arena_spent(a, e);
+    read_opts with_ledger = *o;
+    with_ledger.ledger = own;
+    bool ok = f->read(f, out->payload.bytes, &with_ledger, a, &out->model, &out->verdict, e);
     if (ok && put_original(out))
         ledger_merge_carried(o->ledger, own, "original_payload");
     else
@@ -181,65 +183,65 @@ static bool read_payload(const read_opts *o, arena *a, part *out, err *e)
     return ok;
 }
 
-/* `f` NULL: look at the payload. */
+/* Reads one payload; `f` NULL: detects its format. */
 static bool read_part(const format *f, const payload *p, bool several, const read_opts *o, arena *a,
                       part *out, err *e)
 {
     if (!f) f = payload_format(p);
     *out = (part){.format = f, .payload = *p};
-    if (!f->read) return err_set(e, ERR_UNSUPPORTED, "%s cannot be read", f->name);
-    if (read_payload(o, a, out, e) && says_something(out, o, e)) return true;
+    if (!f->read) return err_set(e, ERR_UNSUPPORTED, "the format %s cannot be read", f->name);
+    if (read_payload(o, a, out, e) && check_fields(out, o, e)) return true;
     if (e && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
     return several ? err_in(e, "payload[%" PRIu64 "]", p->index) : false;
 }
 
-/* Where the payloads go: into the document, or one after the other to a callback. */
-typedef struct taking {
+/* Destination of the payloads: the document, or a callback that gets them one by one. */
+typedef struct destination {
     document *out;
-    arena *a;    /* of the document */
-    arena *part; /* of a payload: the same, or one that lives as long as the payload */
+    arena *a;    /* memory of the document */
+    arena *part; /* memory of a payload: `a`, or an arena that lives as long as the payload */
     format_each *each;
-    void *who;
-} taking;
+    void *ctx;
+} destination;
 
-static bool take_part(taking *t, const format *f, const payload *p, bool several,
+static bool take_part(destination *t, const format *f, const payload *p, bool several,
                       const read_opts *o, err *e)
 {
     document *d = t->out;
     part *one = t->each && d->parts.n ? &d->parts.v[0] : vec_push(t->a, &d->parts);
-    if (!one) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", t->a->budget);
+    if (!one) return arena_spent(t->a, e);
     if (!read_part(f, p, several, o, t->part, one, e)) return false;
     if (!d->format) d->format = one->format;
     if (!t->each) return true;
     return anchor_times(&one->model, &o->anchor, o->ledger, t->part, &d->anchored, e) &&
-           t->each(t->who, one, e);
+           t->each(t->ctx, one, e);
 }
 
-enum { ZEROS_ARE_LOSS = 64 }; /* behind the last payload: not padding any more */
+enum { ZEROS_ARE_LOSS = 64 }; /* more zero bytes than this after the last payload are not padding */
 
-/* Whole payloads were read; what came behind them is gone. */
-static void tell_cut(const frames *f, size_t n, ledger *l)
+/* Records that the input ends in a damaged payload after complete ones. */
+static void record_truncation(const frames *f, size_t n, ledger *l)
 {
     char path[64], value[64];
     if (f->cut) {
         snprintf(path, sizeof path, "payload[%" PRIu64 "] at byte %" PRIu64, f->index, f->cut_at);
-        snprintf(value, sizeof value, "%" PRIu64 " bytes are left of it", n - f->cut_at);
+        snprintf(value, sizeof value, "%" PRIu64 " of its bytes are left", n - f->cut_at);
         ledger_add(l, STAGE_READ, LOSS_TRUNCATED, NULL, path, str_of(value));
     }
     if (f->zeros < ZEROS_ARE_LOSS) return;
-    snprintf(path, sizeof path, "behind payload[%" PRIu64 "]", f->index - 1);
+    snprintf(path, sizeof path, "after payload[%" PRIu64 "]", f->index - 1);
     snprintf(value, sizeof value, "%" PRIu64 " zero bytes", f->zeros);
     ledger_add(l, STAGE_READ, LOSS_TRUNCATED, NULL, path, str_of(value));
 }
 
-/* `whole` is what the input is if nothing has to be split. */
-static bool read_payloads(const format *whole, const read_opts *o, taking *t, err *e)
+/* Reads all payloads. `whole`: the format of the input if it is not split. */
+static bool read_payloads(const format *whole, const read_opts *o, destination *t, err *e)
 {
     frames f = frames_of(t->out->bytes, o->max_payload, t->part);
     f.salvage = true;
     payload p;
     while (frames_next(&f, &p, e)) {
-        if (p.cut && p.index) { /* of the last line only its beginning was written */
+        if (p.cut && p.index) { /* the last JSON line is incomplete */
             f.cut = true, f.cut_at = p.offset;
             break;
         }
@@ -249,11 +251,12 @@ static bool read_payloads(const format *whole, const read_opts *o, taking *t, er
         if (t->each) arena_free(t->part);
     }
     t->out->framing = f.framing;
-    tell_cut(&f, t->out->bytes.n, o->ledger);
+    record_truncation(&f, t->out->bytes.n, o->ledger);
     return frames_ok(&f);
 }
 
-/* Any protobuf may come in the Collector's frames; --from then says what is in them. */
+/* Whether the input is split into payloads. Any protobuf format may come in the Collector's frames;
+ * --from then names the format of their contents. */
 static bool comes_in_payloads(const format *f, str bytes)
 {
     if (f->payloads || f->text) return f->payloads;
@@ -267,7 +270,7 @@ static bool join(document *d, arena *a, ledger *l, err *e)
         return true;
     }
     const model **in = arena_new(a, const model *, d->parts.n);
-    if (!in) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (!in) return arena_spent(a, e);
     for (size_t i = 0; i < d->parts.n; i++) in[i] = &d->parts.v[i].model;
     return model_merge(in, d->parts.n, &(merge_opts){.ledger = l}, a, &d->model, e);
 }
@@ -277,23 +280,24 @@ bool document_anchor(document *d, const time_anchor *t, ledger *l, arena *a, err
     return anchor_times(&d->model, t, l, a, &d->anchored, e);
 }
 
-/* A file system that lost power before it wrote the data leaves a file of zeros. */
-static bool holds_something(str in, err *e)
+/* Rejects an empty input, or one of zeros, which a file system leaves if power fails before it
+ * writes the data. */
+static bool check_contents(str in, err *e)
 {
     if (!in.n) return err_set(e, ERR_MALFORMED, "the input is empty");
     if (in.p[0] || memcmp(in.p, in.p + 1, in.n - 1) != 0) return true;
-    return err_set(e, ERR_MALFORMED,
-                   "nothing but %zu zero byte%s: a file system leaves such files after a crash",
-                   in.n, in.n == 1 ? "" : "s");
+    return err_set(
+        e, ERR_MALFORMED,
+        "the input has only zero bytes (%zu): file systems leave such files after a crash", in.n);
 }
 
 bool format_unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e)
 {
-    return holds_something(in, e) && unpack(in, max_bytes, a, out, e) &&
-           (!out->n_layers || holds_something(out->bytes, e));
+    return check_contents(in, e) && unpack(in, max_bytes, a, out, e) &&
+           (!out->n_layers || check_contents(out->bytes, e));
 }
 
-static bool read_all(str in, const read_opts *o, taking *t, err *e)
+static bool read_all(str in, const read_opts *o, destination *t, err *e)
 {
     document *out = t->out;
     *out = (document){0};
@@ -303,7 +307,7 @@ static bool read_all(str in, const read_opts *o, taking *t, err *e)
     out->n_layers = u.n_layers;
     memcpy(out->layers, u.layers, sizeof u.layers);
     const format *f = o->from ? o->from : format_detect_named(u.bytes, o->name);
-    if (!f) return foreign_refuse(u.bytes, e);
+    if (!f) return foreign_reject(u.bytes, e);
     bool ok = comes_in_payloads(f, u.bytes)
                   ? read_payloads(f, o, t, e)
                   : take_part(t, f, &(payload){.bytes = out->bytes}, false, o, e);
@@ -316,16 +320,16 @@ static const read_opts defaults;
 bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
 {
     if (!o) o = &defaults;
-    return read_all(in, o, &(taking){.out = out, .a = a, .part = a}, e) &&
+    return read_all(in, o, &(destination){.out = out, .a = a, .part = a}, e) &&
            (o->lenient ||
             (join(out, a, o->ledger, e) && document_anchor(out, &o->anchor, o->ledger, a, e)));
 }
 
 bool format_read_each(str in, const read_opts *o, arena *a, document *out, format_each *each,
-                      void *who, err *e)
+                      void *ctx, err *e)
 {
     arena one = arena_beside(a);
-    taking t = {.out = out, .a = a, .part = &one, .each = each, .who = who};
+    destination t = {.out = out, .a = a, .part = &one, .each = each, .ctx = ctx};
     bool ok = read_all(in, o ? o : &defaults, &t, e);
     arena_free(&one);
     return ok;
@@ -362,7 +366,7 @@ bool format_stream_next(format_stream *s, part *out, err *e)
     if (!several && !p.bytes.n) return err_set(e, ERR_MALFORMED, "the input is empty");
     bool bare = s->frames.framing != FRAMING_LENGTHS && p.index == 0;
     const format *f = s->o.from ? s->o.from : format_detect(p.bytes);
-    if (bare && !f) return foreign_refuse(p.bytes, e);
+    if (bare && !f) return foreign_reject(p.bytes, e);
     bool moved;
     return read_part(f, &p, several, &s->o, s->a, out, e) &&
            anchor_times(&out->model, &s->o.anchor, s->o.ledger, s->a, &moved, e);

@@ -1,11 +1,11 @@
+/* Reads the samples of a Firefox profile into Profiles, one set per process, and defines the
+ * format. gecko_walk.c finds the tables, gecko_frames.c reads stacks. */
 #include "format/format.h"
 
 #include "format/gecko.h"
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
-
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 /* ---- samples ---- */
 
@@ -29,8 +29,8 @@ static bool weight_type(json_slice text, arena *work, weight_kind *out, err *e)
     json j = json_open_slice(text, work, e);
     if (json_next(&j) != JSON_OBJECT) return json_expected(&j, "a table");
     while (json_key(&j)) {
-        bool mine = json_is(&j, "weightType");
-        if (json_next(&j) == JSON_STRING && mine)
+        bool is_weight_type = json_is(&j, "weightType");
+        if (json_next(&j) == JSON_STRING && is_weight_type)
             *out = str_eq(j.text, STR("bytes"))        ? WEIGHT_BYTES
                    : str_eq(j.text, STR("tracing-ms")) ? WEIGHT_MS
                                                        : WEIGHT_SAMPLES;
@@ -39,12 +39,12 @@ static bool weight_type(json_slice text, arena *work, weight_kind *out, err *e)
     return !j.bad;
 }
 
-/* Unix ns of every sample; times are relative to the start of the process. */
+/* Computes the Unix ns of every sample. Times in the file count from the process's start. */
 static bool sample_times(gecko_walk *w, const gecko_process *p, thread_samples *s)
 {
     int64_t sum = 0;
     s->times.v = arena_new(w->r.work, uint64_t, s->n);
-    if (!s->times.v) return out_of_memory(w->e);
+    if (!s->times.v) return err_memory(w->e);
     for (size_t i = 0; i < s->n; i++) {
         int64_t delta = gecko_at(&s->col[S_DELTA], (int64_t)i),
                 t = gecko_at(&s->col[S_TIME], (int64_t)i);
@@ -108,23 +108,23 @@ static bool no_such_stack(gecko_walk *w, const thread_samples *s, size_t i, int6
     (void)!err_set(w->e, ERR_MALFORMED, "samples: row %zu has stack %" PRId64 " of %zu", i, row,
                    s->stacks.node.n);
     (void)!err_in(w->e, "threads");
-    return gecko_leave_out(&w->r, w->e);
+    return gecko_skip_damaged(&w->r, w->e);
 }
 
 static bool sample_keys(gecko_walk *w, thread_samples *s, observe *o)
 {
     s->key.v = arena_new(w->r.work, uint32_t, s->n);
-    if (!s->key.v) return out_of_memory(w->e);
+    if (!s->key.v) return err_memory(w->e);
     for (size_t i = 0; i < s->n && !w->r.b.failed; i++) {
         int64_t row = gecko_at(&s->col[S_STACK], (int64_t)i);
-        bool odd = row >= 0 && (uint64_t)row >= s->stacks.node.n;
-        if (odd && !no_such_stack(w, s, i, row)) return false;
-        w->n_stacked += row >= 0 && !odd;
-        uint32_t node = row >= 0 && !odd ? s->stacks.node.v[row] : 0;
+        bool undefined = row >= 0 && (uint64_t)row >= s->stacks.node.n;
+        if (undefined && !no_such_stack(w, s, i, row)) return false;
+        w->n_stacked += row >= 0 && !undefined;
+        uint32_t node = row >= 0 && !undefined ? s->stacks.node.v[row] : 0;
         s->key.v[i] = observe_key(o, nest_stack(&w->r.tree, node), s->attrs, s->n_attrs);
         if (!w->r.b.failed) o->keys.v[s->key.v[i]].n++;
     }
-    return !w->r.b.failed || out_of_memory(w->e);
+    return !w->r.b.failed || err_memory(w->e);
 }
 
 /* ---- profiles ---- */
@@ -142,7 +142,7 @@ static bool has_values(const group *g, weight_kind kind, int col)
     return false;
 }
 
-/* One profile of all threads of a group; `col` has the values, -1: each sample counts one. */
+/* Puts all threads of a group into one profile. `col`: column of the values; -1: each counts 1. */
 static void put_profile(gecko_walk *w, const group *g, weight_kind kind, int col, observe *o,
                         str type, str unit)
 {
@@ -193,7 +193,7 @@ static bool put_kind(gecko_walk *w, group *g, weight_kind kind)
         bool cycles = w->processes.v[g->t[0].process].cpu_unit == 'c';
         put_profile(w, g, kind, S_CPU, &o, STR("cpu"), cycles ? STR("cycles") : STR("nanoseconds"));
     }
-    return !w->r.b.failed || out_of_memory(w->e);
+    return !w->r.b.failed || err_memory(w->e);
 }
 
 static bool is_number(str s, int64_t *v)
@@ -214,7 +214,8 @@ static void put_resource(gecko_walk *w, const group *g)
     str pid = {0}, name = {0};
     for (size_t i = 0; i < g->n; i++) {
         if (!pid.n) pid = g->t[i].pid;
-        if (!name.n && g->s[i].n) name = g->t[i].process_name; /* before exec it had another */
+        if (!name.n && g->s[i].n)
+            name = g->t[i].process_name; /* threads without samples may have an old name */
     }
     int64_t number;
     bool numeric = is_number(pid, &number);
@@ -231,12 +232,12 @@ static void put_resource(gecko_walk *w, const group *g)
 static bool put_group(gecko_walk *w, gecko_thread *t, size_t n, gecko_stacks *shared)
 {
     group g = {t, arena_new(w->r.work, thread_samples, n), n};
-    if (!g.s) return out_of_memory(w->e);
+    if (!g.s) return err_memory(w->e);
     size_t samples = 0;
     for (size_t i = 0; i < n; i++) {
         if (!load_thread(w, &t[i], &shared[t[i].process], &g.s[i])) {
             (void)!err_in(w->e, "thread %.*s", STR_ARG(t[i].name));
-            if (!gecko_leave_out(&w->r, w->e)) return false;
+            if (!gecko_skip_damaged(&w->r, w->e)) return false;
             g.s[i] = (thread_samples){0};
         }
         samples += g.s[i].n;
@@ -255,13 +256,13 @@ static int by_group(const void *left, const void *right)
     return a->samples.at < b->samples.at ? -1 : a->samples.at > b->samples.at;
 }
 
-/* Threads with the same pid belong together, wherever they are listed. */
+/* Groups the threads by pid, wherever they are listed. */
 static bool find_groups(gecko_walk *w)
 {
     hash_index x = {0};
     for (uint32_t i = 0; i < w->threads.n; i++) {
         gecko_thread *t = &w->threads.v[i];
-        if (!hash_index_room(&x, w->r.work)) return out_of_memory(w->e);
+        if (!hash_index_room(&x, w->r.work)) return err_memory(w->e);
         uint64_t h = hash_mix(x.seed, t->pid.n ? 0 : t->process + 1);
         h = hash_bytes(t->pid.p, t->pid.n, h);
         uint32_t k = hash_first(&x, h), at;
@@ -281,7 +282,7 @@ static bool put_all(gecko_walk *w)
 {
     if (w->threads.n && !find_groups(w)) return false;
     gecko_stacks *shared = arena_new(w->r.work, gecko_stacks, w->processes.n);
-    if (!shared) return out_of_memory(w->e);
+    if (!shared) return err_memory(w->e);
     for (size_t i = 0, end; i < w->threads.n; i = end) {
         for (end = i; end < w->threads.n && w->threads.v[end].group == w->threads.v[i].group;)
             end++;
@@ -296,10 +297,11 @@ static void losses(const gecko_walk *w)
     ledger_add_n(l, STAGE_READ, LOSS_EVENT, NULL, w->n_markers, "threads[].markers", STR("marker"));
     ledger_add_n(l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, w->n_details, "threads[]",
                  STR("allocations"));
-    ledger_add_n(l, STAGE_READ, LOSS_DAMAGED, NULL, w->r.n_odd, "threads", str_of(w->r.odd.msg));
+    ledger_add_n(l, STAGE_READ, LOSS_DAMAGED, NULL, w->r.n_damaged, "threads",
+                 str_of(w->r.first_damage.msg));
     ledger_add_n(l, STAGE_READ, LOSS_METADATA, NULL, w->n_metadata, "meta", (str){0});
     ledger_add_n(l, STAGE_READ, LOSS_ROUNDED, NULL, w->r.rounded, "threads[].samples.time",
-                 STR("to ns"));
+                 STR("rounded to ns"));
     ledger_add_n(l, STAGE_READ, LOSS_STACK_DEPTH, NULL, w->r.tree.n_cut, "threads[].stackTable",
                  (str){0});
 }
@@ -307,10 +309,10 @@ static void losses(const gecko_walk *w)
 static bool read_all(gecko_walk *w, str bytes)
 {
     if (!gecko_read_document(w, bytes)) return false;
-    if (!w->threads.n) return err_set(w->e, ERR_MALFORMED, "there are no threads");
+    if (!w->threads.n) return err_set(w->e, ERR_MALFORMED, "the profile has no threads");
     if (!put_all(w)) return false;
-    if (w->r.n_odd && !w->n_stacked) {
-        *w->e = w->r.odd; /* nothing is whole */
+    if (w->r.n_damaged && !w->n_stacked) {
+        *w->e = w->r.first_damage; /* no thread is readable */
         return false;
     }
     losses(w);
@@ -324,7 +326,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     arena work = arena_beside(a);
     gecko_walk w = {.r = {.work = &work, .l = o->ledger}, .e = e};
     bool ok = builder_init(&w.r.b, a) && nest_tree_init(&w.r.tree, &w.r.b, &work);
-    ok = ok ? read_all(&w, bytes) : out_of_memory(e);
+    ok = ok ? read_all(&w, bytes) : err_memory(e);
     ok = ok && builder_finish(&w.r.b, out, e);
     arena_free(&work);
     return ok;
@@ -337,7 +339,7 @@ static unsigned detect(str bytes)
 
 const format format_gecko = {
     .name = "gecko",
-    .what = "the Firefox profiler's JSON, raw and processed",
+    .what = "Firefox Profiler JSON, raw and processed",
     .carries = CARRIES(TYPES) | CARRIES(TIMESTAMPS) | CARRIES(SAMPLE_ATTRIBUTES) |
                CARRIES(ATTRIBUTE_TYPES) | CARRIES(TIME) | CARRIES(PERIOD) | CARRIES(ADDRESSES) |
                CARRIES(MAPPINGS) | CARRIES(BUILD_IDS) | CARRIES(LINES) | CARRIES(COLUMNS) |

@@ -1,22 +1,13 @@
-/* Libraries, functions and stacks of a Firefox profile. */
+/* Reads libraries, functions and stacks of a Firefox profile. Raw profiles have one text per frame,
+ * which is parsed here; processed profiles have tables. */
 #include "format/gecko.h"
 
 #include "wire/carried.h"
+#include "base/text.h"
+#include "base/search.h"
 #include "base/ban.h"
 
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
 /* ---- libraries ---- */
-
-static bool lib_text(json *j, gecko_reader *r, str *out)
-{
-    if (json_next(j) != JSON_STRING) return json_skip_open(j);
-    char *copy = arena_alloc(r->work, j->text.n);
-    if (!copy) return out_of_memory(j->e);
-    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
-    *out = (str){copy, j->text.n};
-    return true;
-}
 
 static bool lib_number(json *j, uint64_t *out)
 {
@@ -29,29 +20,29 @@ static bool lib_field(json *j, gecko_reader *r, gecko_lib *l)
     if (json_is(j, "start")) return lib_number(j, &l->start);
     if (json_is(j, "end")) return lib_number(j, &l->end);
     if (json_is(j, "offset")) return lib_number(j, &l->offset);
-    if (json_is(j, "name")) return lib_text(j, r, &l->name);
-    if (json_is(j, "path")) return lib_text(j, r, &l->path);
-    if (json_is(j, "breakpadId")) return lib_text(j, r, &l->breakpad);
-    if (json_is(j, "codeId")) return lib_text(j, r, &l->code);
+    if (json_is(j, "name")) return json_take_text(j, r->work, &l->name);
+    if (json_is(j, "path")) return json_take_text(j, r->work, &l->path);
+    if (json_is(j, "breakpadId")) return json_take_text(j, r->work, &l->breakpad);
+    if (json_is(j, "codeId")) return json_take_text(j, r->work, &l->code);
     return json_skip_value(j);
 }
 
 static bool lib_list(json *j, gecko_reader *r, gecko_process *p)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     while (json_element(j)) {
         gecko_lib l = {0};
         if (j->tok != JSON_OBJECT) return json_expected(j, "a library");
         while (json_key(j))
             if (!lib_field(j, r, &l)) return err_in(j->e, "libs[%zu]", p->libs.n);
         gecko_lib *slot = vec_push(r->work, &p->libs);
-        if (!slot) return out_of_memory(j->e);
+        if (!slot) return err_memory(j->e);
         *slot = l;
     }
     return !j->bad;
 }
 
-/* Version 3 has the list as text with JSON in it. */
+/* Reads the list of version 3, a string that contains JSON. */
 static bool read_lib_text(gecko_reader *r, gecko_process *p, err *e)
 {
     json j = json_open_slice(p->libs_text, r->work, e);
@@ -71,8 +62,8 @@ static bool is_hex(str s, bool lower)
     return s.n > 0;
 }
 
-/* A breakpad id is the first 16 bytes of a GNU build id as a GUID (its first three numbers are
- * little endian) in capitals, and an age. */
+/* Converts a Breakpad id to the first 16 bytes of a GNU build id, in hex. A Breakpad id has these
+ * as an upper-case GUID, whose first three numbers are little-endian, followed by an age. */
 static bool build_id_of_breakpad(str s, char out[33])
 {
     static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -112,17 +103,10 @@ static uint32_t mapping_of_lib(gecko_reader *r, gecko_process *p, size_t i)
     return l->mapping - 1;
 }
 
-/* by_start[]: the libraries in order of their addresses. */
+/* Finds the library that contains the address in by_start[], which is ordered by address. */
 static uint32_t mapping_of_address(gecko_reader *r, gecko_process *p, uint64_t address)
 {
-    size_t low = 0, high = p->by_start.n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (p->by_start.v[mid].start <= address)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    size_t low = SEARCH(0, p->by_start.n, i, p->by_start.v[i].start <= address);
     if (!low || address >= p->by_start.v[low - 1].end) return 0;
     return mapping_of_lib(r, p, p->by_start.v[low - 1].lib);
 }
@@ -136,7 +120,7 @@ static int by_start(const void *left, const void *right)
 
 static bool sort_libs(gecko_reader *r, gecko_process *p, err *e)
 {
-    if (!vec_reserve(r->work, &p->by_start, p->libs.n)) return out_of_memory(e);
+    if (!vec_reserve(r->work, &p->by_start, p->libs.n)) return err_memory(e);
     for (size_t i = 0; i < p->libs.n; i++)
         if (p->libs.v[i].start < p->libs.v[i].end)
             p->by_start.v[p->by_start.n++] = (gecko_range){p->libs.v[i].start, p->libs.v[i].end, i};
@@ -144,25 +128,22 @@ static bool sort_libs(gecko_reader *r, gecko_process *p, err *e)
     return true;
 }
 
-/* ---- raw frames: one text says it all ---- */
+/* ---- raw frames: everything is in one text ---- */
 
-/* "0x7f4e288478ec" */
+/* Parses "0x7f4e288478ec". */
 static bool parse_address(str s, uint64_t *v)
 {
     *v = 0;
     if (s.n < 3 || s.n > 18 || s.p[0] != '0' || s.p[1] != 'x') return false;
     for (size_t i = 2; i < s.n; i++) {
-        char c = (char)(s.p[i] | 0x20);
-        unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                                            : 16;
-        if (d > 15) return false;
-        *v = *v << 4 | d;
+        int d = hex_digit(s.p[i]);
+        if (d < 0) return false;
+        *v = *v << 4 | (unsigned)d;
     }
     return true;
 }
 
-/* Takes ":123" off the end. */
+/* Removes ":123" from the end of *s and sets *v to the number. */
 static bool cut_number(str *s, int64_t *v)
 {
     size_t i = s->n;
@@ -179,7 +160,7 @@ typedef struct raw_name {
     int64_t line, column;
 } raw_name;
 
-/* "func (url:line:col)[source]", "func (in lib)" or only a name. */
+/* Parses "func (url:line:col)[source]", "func (in lib)" or a plain name. */
 static raw_name parse_name(str s)
 {
     raw_name out = {.name = s};
@@ -201,7 +182,7 @@ static raw_name parse_name(str s)
     }
     int64_t last = 0, before = 0;
     bool one = cut_number(&inside, &last), two = one && cut_number(&inside, &before);
-    if (!one && !memchr(inside.p, '/', inside.n)) return out; /* "operator()(int)": a name */
+    if (!one && !memchr(inside.p, '/', inside.n)) return out; /* a name such as "operator()(int)" */
     out.name.n = i - 2;
     out.file = inside;
     out.line = two ? before : last;
@@ -218,7 +199,7 @@ static uint32_t raw_location(gecko_reader *r, gecko_process *p, str s, int64_t l
         return builder_location(b, mapping_of_address(r, p, address), address, NULL, 0, NULL, 0);
     raw_name n = parse_name(s);
     function f = {.name = builder_string(b, n.name), .filename = builder_string(b, n.file)};
-    /* The text has where the function begins; the columns of the table where it was. */
+    /* The text has the position of the function; the columns of the table have that of the call. */
     f.start_line = line_no > 0 ? n.line : 0;
     line l = {
         .function = builder_function(b, &f),
@@ -254,7 +235,7 @@ static str text_at(const tables *t, int64_t i)
 
 static int64_t positive(int64_t v) { return v > 0 ? v : 0; }
 
-/* Where a frame's code lives: newer versions say it themselves. */
+/* Returns the library of a frame's code, for which newer versions have a field. */
 static int64_t lib_of(const tables *t, int64_t f, int64_t func)
 {
     int64_t lib = gecko_at(&t->frame[F_LIB], f);
@@ -281,7 +262,7 @@ static line processed_line(tables *t, int64_t f, int64_t func)
     };
 }
 
-/* `outer`: the location this frame was inlined into, 0 for none. */
+/* Returns the location of a frame. `outer`: the location that the frame was inlined into, or 0. */
 static uint32_t processed_location(tables *t, int64_t f, uint32_t outer)
 {
     enum { MAX_INLINED = 64 };
@@ -337,15 +318,15 @@ static bool load(tables *t, const gecko_slices *s, err *e)
     return gecko_string_table(s->strings, &t->strings, r->work, e) || err_in(e, "stringTable");
 }
 
-bool gecko_leave_out(gecko_reader *r, err *e)
+bool gecko_skip_damaged(gecko_reader *r, err *e)
 {
     if (e->code != ERR_MALFORMED) return false;
-    if (!r->n_odd++) r->odd = *e;
+    if (!r->n_damaged++) r->first_damage = *e;
     *e = (err){0};
     return true;
 }
 
-/* One row of the stack table: its caller (+ 1), its own location, and the node of both. */
+/* A row of the stack table. An inlined call has its caller's address and the next depth. */
 typedef struct stack_row {
     uint32_t under; /* node of the caller */
     uint32_t loc;
@@ -363,7 +344,8 @@ static bool prefix_of(const tables *t, size_t i, int64_t *prefix, err *e)
     return err_set(e, ERR_MALFORMED, "stackTable: row %zu comes before its prefix", i);
 }
 
-/* A row without a frame stands for its caller; one whose caller is not known begins the stack. */
+/* Adds a row. A row without a frame is replaced by its caller; a row whose caller is unknown
+ * becomes a root. */
 static bool put_row(tables *t, size_t i, stack_row *rows, uint32_t *nodes, uint32_t *raw, err *e)
 {
     int64_t prefix, f = gecko_at(&t->stack[2], (int64_t)i);
@@ -406,7 +388,7 @@ bool gecko_read_stacks(gecko_reader *r, gecko_process *p, const gecko_slices *s,
                        err *e)
 {
     tables *t = arena_new(r->work, tables, 1);
-    if (!t) return out_of_memory(e);
+    if (!t) return err_memory(e);
     t->r = r;
     t->p = p;
     if (!read_libs(r, p, e) || !load(t, s, e)) return false;
@@ -414,11 +396,12 @@ bool gecko_read_stacks(gecko_reader *r, gecko_process *p, const gecko_slices *s,
     uint32_t *made = arena_new(r->work, uint32_t, t->n_frames);
     out->node.v = arena_new(r->work, uint32_t, t->n_stacks);
     out->node.n = out->node.cap = t->n_stacks;
-    if (!rows || !made || !out->node.v) return out_of_memory(e);
-    size_t n_odd = 0;
+    if (!rows || !made || !out->node.v) return err_memory(e);
+    size_t n_damaged = 0;
     for (size_t i = 0; i < t->n_stacks && !r->b.failed; i++) {
         if (put_row(t, i, rows, out->node.v, made, e)) continue;
-        if (++n_odd == t->n_stacks || !gecko_leave_out(r, e)) return false; /* all are odd */
+        if (++n_damaged == t->n_stacks || !gecko_skip_damaged(r, e))
+            return false; /* all rows are invalid */
     }
-    return !r->b.failed || out_of_memory(e);
+    return !r->b.failed || err_memory(e);
 }

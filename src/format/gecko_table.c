@@ -1,12 +1,12 @@
+/* Reads columns of numbers from a table of either shape: rows of cells with a schema, or
+ * columns. */
 #include "format/gecko.h"
 
 #include "base/ban.h"
 
-enum { MAX_CELLS = 64 }; /* columns of a row that are looked at */
+enum { MAX_CELLS = 64 }; /* columns of a row that are read */
 
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
-/* The value whose first token was just taken, as a number; what is none is GECKO_NONE. */
+/* Converts the value whose first token was read to a number, or GECKO_NONE for other values. */
 static bool cell(json *j, int scale, int64_t *v, bool *rounded)
 {
     *v = GECKO_NONE;
@@ -23,7 +23,7 @@ static bool column(json *j, gecko_column *c, arena *work, bool *rounded)
     c->present = true;
     while (json_element(j)) {
         int64_t *v = vec_push(work, &c->v);
-        if (!v) return out_of_memory(j->e);
+        if (!v) return err_memory(j->e);
         if (!cell(j, c->scale, v, rounded)) return err_in(j->e, "%s[%zu]", c->name, c->v.n - 1);
     }
     return !j->bad;
@@ -31,10 +31,10 @@ static bool column(json *j, gecko_column *c, arena *work, bool *rounded)
 
 /* ---- rows ---- */
 
-/* cells[k]: column of the k-th cell, + 1. */
+/* Reads the schema. Sets cells[k] to the column of the k-th cell, + 1. */
 static bool schema(json *j, gecko_column *cols, size_t n, uint8_t *cells)
 {
-    if (!json_want_object(j)) return false;
+    if (!json_expect_object(j)) return false;
     while (json_key(j)) {
         size_t i = 0;
         while (i < n && !json_is(j, cols[i].name)) i++;
@@ -52,7 +52,7 @@ static bool row(json *j, gecko_column *cols, size_t n, const uint8_t *cells, are
     if (j->tok != JSON_ARRAY) return json_expected(j, "a row");
     for (size_t i = 0; i < n; i++) {
         int64_t *v = vec_push(work, &cols[i].v);
-        if (!v) return out_of_memory(j->e);
+        if (!v) return err_memory(j->e);
         *v = GECKO_NONE;
     }
     for (size_t k = 0; json_element(j); k++) {
@@ -73,7 +73,7 @@ static bool rows_of(json_slice text, gecko_column *cols, size_t n, const uint8_t
     return !j.bad;
 }
 
-/* ---- either ---- */
+/* ---- both shapes ---- */
 
 static gecko_column *column_named(const json *j, gecko_column *cols, size_t n)
 {
@@ -117,15 +117,15 @@ bool gecko_string_table(json_slice text, gecko_strings *out, arena *work, err *e
 {
     if (!text.bytes.n) return true;
     json j = json_open_slice(text, work, e);
-    if (!json_want_array(&j)) return false;
+    if (!json_expect_array(&j)) return false;
     while (json_element(&j)) {
         str *s = vec_push(work, out);
-        if (!s) return out_of_memory(e);
+        if (!s) return err_memory(e);
         if (j.tok != JSON_STRING) return json_expected(&j, "text");
         *s = j.text;
         if (s->p != j.scratch || !s->n) continue; /* a view of the input */
         char *copy = arena_alloc(work, s->n);
-        if (!copy) return out_of_memory(e);
+        if (!copy) return err_memory(e);
         s->p = memcpy(copy, s->p, s->n);
     }
     return !j.bad;

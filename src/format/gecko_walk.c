@@ -1,19 +1,14 @@
-/* What is where in a Firefox profile: processes, threads, and their tables as slices. */
+/* Finds the parts of a Firefox profile: processes, threads, and their tables as slices. Tables are
+ * read later, thread by thread (gecko.c). */
 #include "format/gecko.h"
 
 #include "base/ban.h"
-
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 static bool keep_text(json *j, gecko_walk *w, str *out)
 {
     json_next(j);
     if (j->tok != JSON_STRING && j->tok != JSON_NUMBER) return json_skip_open(j);
-    char *copy = arena_alloc(w->r.work, j->text.n);
-    if (!copy) return out_of_memory(w->e);
-    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
-    *out = (str){copy, j->text.n};
-    return true;
+    return json_copy_text(j, w->r.work, out);
 }
 
 static bool sample_units(json *j, gecko_process *p)
@@ -48,7 +43,7 @@ static bool platform(json *j, gecko_process *p)
 
 static bool meta(json *j, gecko_walk *w, size_t at)
 {
-    if (!json_want_object(j)) return false;
+    if (!json_expect_object(j)) return false;
     while (json_key(j)) {
         gecko_process *p = &w->processes.v[at];
         bool ok, ignored;
@@ -69,9 +64,9 @@ static bool meta(json *j, gecko_walk *w, size_t at)
     return !j->bad;
 }
 
-static bool slices_field(json *j, gecko_slices *s, bool *mine)
+static bool slices_field(json *j, gecko_slices *s, bool *known)
 {
-    *mine = true;
+    *known = true;
     if (json_is(j, "stackTable")) return json_take_slice(j, &s->stacks);
     if (json_is(j, "frameTable")) return json_take_slice(j, &s->frames);
     if (json_is(j, "funcTable")) return json_take_slice(j, &s->funcs);
@@ -80,21 +75,21 @@ static bool slices_field(json *j, gecko_slices *s, bool *mine)
     if (json_is(j, "sources")) return json_take_slice(j, &s->sources);
     if (json_is(j, "stringArray") || json_is(j, "stringTable"))
         return json_take_slice(j, &s->strings);
-    *mine = false;
+    *known = false;
     return true;
 }
 
 static bool shared_tables(json *j, gecko_slices *s)
 {
-    if (!json_want_object(j)) return false;
+    if (!json_expect_object(j)) return false;
     while (json_key(j)) {
-        bool mine;
-        if (!slices_field(j, s, &mine) || (!mine && !json_skip_value(j))) return false;
+        bool known;
+        if (!slices_field(j, s, &known) || (!known && !json_skip_value(j))) return false;
     }
     return !j->bad;
 }
 
-/* Rows of a table nobody reads: markers. */
+/* Counts the rows of a table that is otherwise ignored (markers). */
 static bool count_rows(json *j, uint64_t *n)
 {
     if (json_next(j) != JSON_OBJECT) return json_skip_open(j);
@@ -114,9 +109,9 @@ static bool count_rows(json *j, uint64_t *n)
 
 static bool thread_field(json *j, gecko_walk *w, gecko_thread *t)
 {
-    bool mine;
-    if (!slices_field(j, &t->own, &mine)) return false;
-    if (mine) return true;
+    bool known;
+    if (!slices_field(j, &t->own, &known)) return false;
+    if (known) return true;
     if (json_is(j, "samples")) return json_take_slice(j, &t->samples);
     if (json_is(j, "name")) return keep_text(j, w, &t->name);
     if (json_is(j, "pid")) return keep_text(j, w, &t->pid);
@@ -137,20 +132,19 @@ static bool thread_field(json *j, gecko_walk *w, gecko_thread *t)
 
 static bool process(json *j, gecko_walk *w, unsigned depth);
 
-/* Version 3 has a whole document as text among the threads. */
+/* Reads a document that version 3 may have as a string among the threads. */
 static bool thread_text(json *j, gecko_walk *w, unsigned depth)
 {
-    char *copy = arena_alloc(w->r.work, j->text.n);
-    if (!copy) return out_of_memory(w->e);
-    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
-    json inner = json_open_slice((json_slice){{copy, j->text.n}, j->at}, w->r.work, w->e);
+    json_slice text = {.at = j->at};
+    if (!json_copy_text(j, w->r.work, &text.bytes)) return false;
+    json inner = json_open_slice(text, w->r.work, w->e);
     json_next(&inner);
     return process(&inner, w, depth + 1) && json_finish(&inner);
 }
 
 static bool thread_list(json *j, gecko_walk *w, size_t at, unsigned depth)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     for (size_t i = 0; json_element(j); i++) {
         if (j->tok == JSON_STRING) {
             if (!thread_text(j, w, depth)) return err_in(w->e, "threads[%zu]", i);
@@ -161,7 +155,7 @@ static bool thread_list(json *j, gecko_walk *w, size_t at, unsigned depth)
         while (ok && json_key(j)) ok = thread_field(j, w, &t);
         if (!ok || j->bad) return err_in(w->e, "threads[%zu]", i);
         gecko_thread *slot = vec_push(w->r.work, &w->threads);
-        if (!slot) return out_of_memory(w->e);
+        if (!slot) return err_memory(w->e);
         *slot = t;
     }
     return !j->bad;
@@ -169,7 +163,7 @@ static bool thread_list(json *j, gecko_walk *w, size_t at, unsigned depth)
 
 static bool process_list(json *j, gecko_walk *w, unsigned depth)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     for (size_t i = 0; json_element(j); i++)
         if (!process(j, w, depth + 1)) return err_in(w->e, "processes[%zu]", i);
     return !j->bad;
@@ -184,7 +178,7 @@ static bool process_field(json *j, gecko_walk *w, size_t at, unsigned depth)
     if (json_is(j, "sources")) return json_take_slice(j, &p->shared.sources);
     if (json_is(j, "threads")) return thread_list(j, w, at, depth);
     if (json_is(j, "processes")) return process_list(j, w, depth);
-    if (json_is(j, "profile") && depth == 0) { /* what the old developer tools wrapped around it */
+    if (json_is(j, "profile") && depth == 0) { /* a wrapper of the old developer tools */
         json_next(j);
         return process(j, w, depth + 1);
     }
@@ -192,13 +186,13 @@ static bool process_field(json *j, gecko_walk *w, size_t at, unsigned depth)
     return json_skip_value(j);
 }
 
-/* Its first token is taken. */
+/* Reads a process whose first token has been read. */
 static bool process(json *j, gecko_walk *w, unsigned depth)
 {
     if (j->tok != JSON_OBJECT) return json_expected(j, "an object");
     if (depth > GECKO_MAX_PROCESS_DEPTH)
-        return json_fail(j, "processes inside processes, deeper than %d", GECKO_MAX_PROCESS_DEPTH);
-    if (!vec_push(w->r.work, &w->processes)) return out_of_memory(w->e);
+        return json_fail(j, "processes nest deeper than %d levels", GECKO_MAX_PROCESS_DEPTH);
+    if (!vec_push(w->r.work, &w->processes)) return err_memory(w->e);
     size_t at = w->processes.n - 1;
     while (json_key(j))
         if (!process_field(j, w, at, depth)) return false;

@@ -1,3 +1,5 @@
+/* Reads and writes Kiln's HTML report. The reader needs no HTML parser: it searches for the element
+ * that holds the profile. */
 #include "format/html.h"
 
 #include "draw/report.h"
@@ -7,9 +9,9 @@
 #include "base/ban.h"
 #include <stdlib.h>
 
-enum { MARK_WITHIN = 256 }; /* bytes in which the mark must begin */
+enum { MARK_WITHIN = 256 }; /* bytes within which the mark must begin */
 
-/* First place of `what` in `in` at or behind `at`; in.n: none. */
+/* Returns the first position of `what` in `in` from `at` on; in.n: none. */
 static size_t find(str in, size_t at, const char *what)
 {
     const char *p = at < in.n ? memmem(in.p + at, in.n - at, what, strlen(what)) : NULL;
@@ -24,7 +26,7 @@ static unsigned detect(str bytes)
 
 /* ---- reading ---- */
 
-/* The text of the element with this role; false: there is none or it does not end. */
+/* Finds the text of the element with this role. Returns false when it is missing or has no end. */
 static bool find_data(str in, const char *role, size_t *at, str *out)
 {
     for (size_t i = find(in, 0, REPORT_DATA); i < in.n; i = find(in, i + 1, REPORT_DATA)) {
@@ -43,12 +45,12 @@ static bool unwrap(str text, size_t at, const read_opts *o, arena *a, str *out, 
 {
     size_t n;
     uint8_t *packed = arena_alloc(a, base64_max(text.n));
-    if (!packed) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (!packed) return arena_spent(a, e);
     if (!base64_decode(text, packed, &n))
-        return err_at(e, ERR_MALFORMED, at + n, "the embedded profile is no base64");
+        return err_at(e, ERR_MALFORMED, at + n, "the embedded profile is not base64");
     unpacked u;
     if (!unpack((str){(const char *)packed, n}, o->max_bytes, a, &u, e)) {
-        if (e) e->offset = at; /* places in the packed bytes are no places of the input */
+        if (e) e->offset = at; /* offsets in the decoded bytes are not offsets in the input */
         return err_in(e, "embedded profile");
     }
     *out = u.bytes;
@@ -58,12 +60,12 @@ static bool unwrap(str text, size_t at, const read_opts *o, arena *a, str *out, 
 static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
                  layout_verdict *verdict, err *e)
 {
-    (void)verdict; /* it is about the bytes of the input, which are no OTLP */
+    (void)verdict; /* the verdict would describe the bytes of the input, which are not OTLP */
     bool base = f == &format_html_base;
     size_t at = 0;
     str text, inner = {0}, other;
     if (!find_data(bytes, base ? "base" : "profile", &at, &text))
-        return err_set(e, ERR_MALFORMED, "the report holds no %s, or is cut off",
+        return err_set(e, ERR_MALFORMED, "the report contains no %s, or is truncated",
                        base ? "profile to compare with" : "profile");
     if (!unwrap(text, at, o, a, &inner, e)) return false;
     otlp_decode_opts d = {.lenient = o->lenient, .ledger = o->ledger};
@@ -73,13 +75,13 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     }
     if (!base && o->ledger && find_data(bytes, "base", &at, &other))
         ledger_add(o->ledger, STAGE_READ, LOSS_BASE_PROFILE, NULL, "base",
-                   STR("html-base reads it"));
+                   STR("the format html-base reads it"));
     return true;
 }
 
 /* ---- writing ---- */
 
-/* gzip of OTLP as base64, in a buffer of its own. */
+/* Encodes the model as OTLP, compresses it with gzip and appends it to `base64`. */
 static bool wrap(const model *m, buf *base64, err *e)
 {
     buf otlp = {0}, packed = {0};
@@ -87,7 +89,8 @@ static bool wrap(const model *m, buf *base64, err *e)
     if (ok) base64_encode(base64, buf_view(&packed));
     buf_free(&otlp);
     buf_free(&packed);
-    return ok && (!base64->failed || err_set(e, ERR_LIMIT, "out of memory for the report"));
+    return ok &&
+           (!base64->failed || err_set(e, ERR_MEMORY, "out of memory while writing the report"));
 }
 
 bool html_write(const model *m, const html_opts *o, buf *out, err *e)
@@ -95,7 +98,7 @@ bool html_write(const model *m, const html_opts *o, buf *out, err *e)
     if (!viewer_js.n)
         return err_set(e, ERR_SYS,
                        "this kiln was built without its viewer, so it cannot write HTML (building "
-                       "it wants nodejs, npm and the packages of ui/package.json)");
+                       "the viewer requires nodejs, npm and the packages of ui/package.json)");
     buf data = {0}, base = {0};
     bool ok = wrap(m, &data, e) && (!o->base || wrap(o->base, &base, e));
     if (ok)
@@ -106,7 +109,7 @@ bool html_write(const model *m, const html_opts *o, buf *out, err *e)
                      out);
     buf_free(&data);
     buf_free(&base);
-    return ok && (!out->failed || err_set(e, ERR_LIMIT, "the report does not fit its limit"));
+    return ok && (!out->failed || err_set(e, ERR_LIMIT, "the report exceeds its size limit"));
 }
 
 static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
@@ -126,7 +129,7 @@ const format format_html_base = {
 const format format_html = {
     .name = "html",
     .original = ORIGINAL_IS_PROFILE,
-    .what = "the report: one offline file that is viewer and data, read back without loss",
+    .what = "the report: one offline file with viewer and data, read back without loss",
     .suffixes = ".html .htm",
     .carries = CARRIES_ALL,
     .text = true,

@@ -1,10 +1,10 @@
-/* format/html.h - the report (draw/report.h) as a format: the profile is inside as gzip of OTLP and
- * comes back without loss.  Pure. */
+/* format/html.h - the report (draw/report.h) as a format. It contains the profile as compressed
+ * OTLP, which is read back without loss. Pure. */
 #pragma once
 #include "format/format.h"
 
 typedef struct html_opts {
-    str title;         /* of the profile: the name of its file */
+    str title;         /* name of the profile's file */
     const model *base; /* a second profile to compare with, or NULL */
     str base_title;
 } html_opts;

@@ -1,4 +1,5 @@
-/* One chunk: its header, and three walks over its events. */
+/* Reads one chunk: its header, then its events in three passes. Truncated and unfinished chunks are
+ * read up to their last complete event. */
 #include "format/jfr_internal.h"
 
 #include "wire/carried.h"
@@ -11,8 +12,8 @@
  *   32 i8 start, Unix ns   40 i8 duration ns   48 i8 start, ticks   56 i8 ticks per second
  *   64 u1 state (0 finished)   67 u1 flags (1 LEB128, 2 last chunk)              all big endian
  *
- * The offsets of checkpoint and metadata are not needed: walking over all events finds them, in
- * finished, cut and still open chunks alike. */
+ * The offsets of checkpoint and metadata are not used: the pass over all events finds both, in
+ * finished, truncated and unfinished chunks alike. */
 
 static uint64_t be(const uint8_t *p, unsigned n)
 {
@@ -25,13 +26,12 @@ static bool check_version(jfr *r, size_t at, unsigned major, unsigned minor)
 {
     if (major == 1 || major == 2) return true;
     if (major == 0)
-        return err_at(
-            r->e, ERR_UNSUPPORTED, at,
-            "JFR %u.%u of Oracle JDK 7 or 8 has another layout, which kiln does not read; "
-            "record with JDK 8u262 or newer",
-            major, minor);
+        return err_at(r->e, ERR_UNSUPPORTED, at,
+                      "JFR %u.%u of Oracle JDK 7 or 8 has another layout, which Kiln does not "
+                      "read; record with JDK 8u262 or newer",
+                      major, minor);
     return err_at(r->e, ERR_UNSUPPORTED, at,
-                  "JFR %u.%u is newer than 2.x, the last that kiln reads", major, minor);
+                  "JFR %u.%u is newer than 2.x, the last version that Kiln reads", major, minor);
 }
 
 static void lose_tail(jfr *r, uint64_t n, const char *what)
@@ -42,20 +42,21 @@ static void lose_tail(jfr *r, uint64_t n, const char *what)
     jfr_lose(r, LOSS_TRUNCATED, 1, path, (str){value, (size_t)len});
 }
 
-/* Where the chunk ends, from what its header says and what is there. */
+/* Computes the end of the chunk from its header and the number of bytes that are left. */
 static bool find_end(jfr *r, size_t at, uint64_t size, bool open, size_t *next)
 {
     size_t left = r->in.n - at;
     r->whole = !open && size >= JFR_HEADER && size <= left;
     if (size && size < JFR_HEADER)
         return err_at(r->e, ERR_MALFORMED, at + 8,
-                      "a chunk of %" PRIu64 " bytes: its header has %d", size, JFR_HEADER);
+                      "the chunk size is %" PRIu64 " bytes, less than its header of %d", size,
+                      JFR_HEADER);
     size_t n = size && size <= left ? (size_t)size : left;
-    if (n > JFR_MAX_CHUNK) return err_at(r->e, ERR_LIMIT, at, "a chunk of more than 4 GiB");
+    if (n > JFR_MAX_CHUNK) return err_at(r->e, ERR_LIMIT, at, "a chunk is larger than 4 GiB");
     if (size > left)
         lose_tail(r, size - left, "bytes are missing");
     else if (open)
-        lose_tail(r, r->chunk[64], "is the state: not closed by its recorder");
+        lose_tail(r, r->chunk[64], "is the state: the recorder did not close the chunk");
     r->chunk_end = r->chunk + n;
     *next = at + n;
     return true;
@@ -66,22 +67,23 @@ static bool take_header(jfr *r, size_t at, size_t *next)
     const uint8_t *h = (const uint8_t *)r->in.p + at;
     size_t left = r->in.n - at;
     if (left < 4 || memcmp(h, "FLR\0", 4) != 0)
-        return err_at(r->e, ERR_MALFORMED, at, "no chunk begins here (\"FLR\" and a zero byte)");
-    if (left < 8) return err_at(r->e, ERR_MALFORMED, at, "the file ends in its first header");
+        return err_at(r->e, ERR_MALFORMED, at, "expected a chunk here (\"FLR\" and a zero byte)");
+    if (left < 8) return err_at(r->e, ERR_MALFORMED, at, "the file ends inside its first header");
     if (!check_version(r, at + 4, (unsigned)be(h + 4, 2), (unsigned)be(h + 6, 2))) return false;
     if (left < JFR_HEADER)
         return err_at(r->e, ERR_MALFORMED, at,
-                      "the file ends in the header of a chunk: %zu bytes of %d", left, JFR_HEADER);
+                      "the file ends inside the header of a chunk: %zu bytes of %d", left,
+                      JFR_HEADER);
     r->chunk = h;
     r->fixed = !(h[67] & 1);
     uint64_t size = be(h + 8, 8);
     r->open = h[64] != 0 || size == 0;
     r->clock = (jclock){be(h + 32, 8), (int64_t)be(h + 48, 8), be(h + 56, 8)};
     if (r->clock.ticks_per_s == 0 || r->clock.ticks_per_s > INT64_MAX)
-        return err_at(r->e, ERR_MALFORMED, at + 56, "%" PRIu64 " ticks a second",
+        return err_at(r->e, ERR_MALFORMED, at + 56, "%" PRIu64 " ticks per second",
                       r->clock.ticks_per_s);
     if (r->clock.start_ns > INT64_MAX)
-        return err_at(r->e, ERR_MALFORMED, at + 32, "the time of the chunk is negative");
+        return err_at(r->e, ERR_MALFORMED, at + 32, "the start time of the chunk is negative");
     uint64_t duration = be(h + 40, 8), end;
     if (ckd_add(&end, r->clock.start_ns, duration) || end > INT64_MAX) end = r->clock.start_ns;
     if (!r->n_chunk || r->clock.start_ns < r->start_ns) r->start_ns = r->clock.start_ns;
@@ -101,21 +103,21 @@ static jcur cursor(const jfr *r, const uint8_t *p, const uint8_t *end)
     return (jcur){.p = p, .end = end, .fixed = r->fixed};
 }
 
-/* The event at *p, which moves behind it; false when no whole one stands there. */
+/* Reads the event at *p and moves *p past it. Returns false when there is no complete event. */
 static bool next_event(const jfr *r, const uint8_t **p, event *out)
 {
     jcur c = cursor(r, *p, r->chunk_end);
     uint32_t size = jcur_int(&c);
     if (c.failed || size == 0 || size > (size_t)(r->chunk_end - *p)) return false;
     out->body = cursor(r, c.p, *p + size);
-    if (c.p > out->body.end) return false; /* smaller than the size itself */
+    if (c.p > out->body.end) return false; /* the size does not even include the size field */
     out->type = jcur_long(&out->body);
     if (out->body.failed) return false;
     *p += size;
     return true;
 }
 
-/* First walk: checks that events tile the chunk; finds metadata and checkpoints. */
+/* First pass: checks that events fill the chunk without gaps; finds metadata and checkpoints. */
 static bool find_tables(jfr *r, u32s *metadata, u32s *checkpoints)
 {
     const uint8_t *p = r->chunk + JFR_HEADER;
@@ -125,13 +127,13 @@ static bool find_tables(jfr *r, u32s *metadata, u32s *checkpoints)
         if (!next_event(r, &p, &e)) {
             if (r->whole)
                 return err_at(r->e, ERR_MALFORMED, jfr_offset(r, begin),
-                              "an event of no size or larger than what is left of the chunk");
-            r->chunk_end = begin; /* the last one was being written */
+                              "an event has size 0 or exceeds the rest of the chunk");
+            r->chunk_end = begin; /* the last event was still being written */
             break;
         }
         if (e.type > 1) continue;
         uint32_t *slot = vec_push(&r->chunk_a, e.type ? checkpoints : metadata);
-        if (!slot) return jfr_no_memory(r);
+        if (!slot) return err_memory(r->e);
         *slot = (uint32_t)(begin - r->chunk);
     }
     return true;
@@ -164,7 +166,7 @@ static bool take_info(jfr *r, jtype *t, jcur c)
     uint64_t s[JFR_SLOTS];
     jfr_run(r, t->plan, &c, s);
     if (c.failed)
-        return err_at(r->e, ERR_MALFORMED, jfr_offset(r, c.p), "an event %.*s breaks off",
+        return err_at(r->e, ERR_MALFORMED, jfr_offset(r, c.p), "an event %.*s is truncated",
                       STR_ARG(t->name));
     switch ((jrole)t->role) {
     case R_SETTING: {
@@ -189,7 +191,7 @@ static bool take_info(jfr *r, jtype *t, jcur c)
     return true;
 }
 
-/* Events come in runs: the type of the last one is mostly the type of the next. */
+/* Returns the type with this id. Tries that of the previous event first: events come in runs. */
 static jtype *type_again(const jfr *r, jtype *last, uint64_t id)
 {
     return last && last->id == id ? last : jfr_type(r, id);
@@ -221,26 +223,26 @@ static bool walk_samples(jfr *r)
         if (!t->n_events++ && !jfr_bind_sample(r, t)) return false;
         if (t->role != R_SAMPLE) continue;
         if (!jfr_sample(r, t, e.body)) return false;
-        if (r->b.failed) return jfr_no_memory(r);
+        if (r->b.failed) return err_memory(r->e);
     }
     return true;
 }
 
-/* ---- what was left behind ---- */
+/* ---- losses ---- */
 
 static void lose(jfr *r, loss_concept c, uint64_t n, const char *path)
 {
     ledger_add_n(r->o->ledger, STAGE_READ, c, NULL, n, path, (str){0});
 }
 
-static bool is_kept(const jplan *p, str field)
+static bool is_used(const jplan *p, str field)
 {
     for (size_t i = 0; i < JFR_SLOTS; i++)
         if (p->field[i] && str_eq(p->field[i]->name, field)) return true;
     return false;
 }
 
-/* Fields that are attributes of the sample, under names of ours. */
+/* Records fields that became sample attributes. */
 static void account_carried(jfr *r, const jtype *t)
 {
     static const char *const keys[JFR_SLOTS] = {
@@ -275,7 +277,7 @@ static void account_type(jfr *r, const jtype *t)
         account_carried(r, t);
         for (size_t i = 0; i < t->fields.n; i++) {
             str field = t->fields.v[i].name;
-            if (is_kept(t->plan, field)) continue;
+            if (is_used(t->plan, field)) continue;
             snprintf(path, sizeof path, "%.*s.%.*s", STR_ARG(t->name), STR_ARG(field));
             lose(r, LOSS_EVENT_DETAIL, t->n_events - t->n_left, path);
         }
@@ -286,20 +288,20 @@ static void account(jfr *r)
 {
     for (size_t i = 0; i < r->meta.types.n; i++)
         if (r->meta.types.v[i]->n_events) account_type(r, r->meta.types.v[i]);
-    lose(r, LOSS_EVENT, r->n_unknown, "an event whose type the metadata does not have");
+    lose(r, LOSS_EVENT, r->n_unknown, "an event whose type is missing in the metadata");
     lose(r, LOSS_EVENT_DETAIL, r->n_frames, "StackFrame.bytecodeIndex");
     lose(r, LOSS_SYSTEM_NAME, r->n_descriptors, "Method.descriptor");
     ledger_add_n(r->o->ledger, STAGE_READ, LOSS_INDEX_REPAIRED, NULL, r->n_no_stack,
-                 "a stack that the chunk does not have", (str){0});
+                 "a stack that the chunk lacks", (str){0});
 }
 
-/* Types and constants of the last chunk are gone; the budget is what the others left. */
+/* Drops the previous chunk's types and constants. The budget is what the other arenas leave. */
 static bool begin_chunk(jfr *r)
 {
     arena_reset(&r->chunk_a);
     size_t used = r->a->used + r->work.used;
     if (r->a->budget) {
-        if (used >= r->a->budget) return jfr_no_memory(r);
+        if (used >= r->a->budget) return err_memory(r->e);
         r->chunk_a.budget = r->a->budget - used;
     }
     r->meta = (jmeta){0};

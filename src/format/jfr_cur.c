@@ -1,4 +1,4 @@
-/* The bytes of a recording: integers, strings. */
+/* Decodes the bytes of a recording: integers and strings. */
 #include "format/jfr_internal.h"
 
 #include "base/utf8.h"
@@ -69,7 +69,7 @@ void jcur_skip_str(jcur *c)
 
 static const uint32_t REPLACEMENT = 0xfffd;
 
-/* Room for n bytes of text; NULL at the budget. */
+/* Allocates n bytes for a text. Returns NULL when the budget is exhausted. */
 static char *text_room(jtexts *m, size_t n)
 {
     char *p = arena_alloc(m->a, n);
@@ -83,7 +83,7 @@ static str text_done(jtexts *m, char *p, size_t room, size_t n)
     return (str){p, n};
 }
 
-/* Valid UTF-8 stays where it is; otherwise each bad byte becomes U+FFFD. */
+/* Returns valid UTF-8 as a view; otherwise each invalid byte becomes U+FFFD. */
 static str text_utf8(const char *p, size_t n, jtexts *m)
 {
     size_t good = utf8_valid(p, n), used = 0;
@@ -128,18 +128,18 @@ static bool is_low(uint32_t u) { return u >= 0xdc00 && u < 0xe000; }
 
 static str text_chars(jcur *c, uint32_t n, jtexts *m)
 {
-    if (n > (size_t)(c->end - c->p)) { /* a char takes a byte at least */
+    if (n > (size_t)(c->end - c->p)) { /* each character has at least one byte */
         jcur_fail(c);
         return (str){0};
     }
     size_t room = (size_t)n * 3, used = 0;
     char *to = text_room(m, room);
     if (!to) return (str){0};
-    uint32_t high = 0; /* first half of a pair */
+    uint32_t high = 0; /* first half of a surrogate pair */
     for (uint32_t i = 0; i < n && !c->failed; i++) {
         uint32_t u = take_char(c);
         if (high && is_low(u)) {
-            used -= 3; /* the replacement that stood for the half */
+            used -= 3; /* removes the U+FFFD that was written for the first half */
             u = 0x10000 + ((high - 0xd800) << 10) + (u - 0xdc00);
             high = 0;
         } else {

@@ -1,4 +1,5 @@
-/* Constants as entries of the model: classes, methods, stacks, threads.  Each is made once a chunk. */
+/* Turns constants (classes, methods, stacks, threads) into entries of the model. Each entry is
+ * created once per chunk. */
 #include "format/jfr_internal.h"
 
 #include "wire/carried.h"
@@ -13,7 +14,7 @@ static jplan *plan_of(jfr *r, jtype *t, const char *const *names, size_t n, bool
 
 /* ---- classes ---- */
 
-/* "java/util/Map$Entry" as "java.util.Map$Entry". */
+/* Turns "java/util/Map$Entry" into "java.util.Map$Entry". */
 static str dotted(jfr *r, str s)
 {
     if (!s.n || !memchr(s.p, '/', s.n)) return s;
@@ -58,7 +59,8 @@ static const char *element_name(char c)
     }
 }
 
-/* "[[Ljava.lang.String;" as "java.lang.String[][]", "[B" as "byte[]"; others as they are. */
+/* Turns "[[Ljava.lang.String;" into "java.lang.String[][]", "[B" into "byte[]". Other names are
+ * unchanged. */
 static str array_name(jfr *r, str s)
 {
     size_t dims = 0;
@@ -108,11 +110,11 @@ static str joined(jfr *r, str a, const char *sep, str b)
     return (str){p, a.n + n + b.n};
 }
 
-/* async-profiler's frames outside Java are methods of their library with this descriptor. */
+/* async-profiler writes non-Java frames as methods of their library with this descriptor. */
 static bool is_foreign(str descriptor) { return str_eq(descriptor, STR("()L;")); }
 
-/* function << 1 | outside Java; 0 when there is no such method.  Overloads of one name are one
- * function, as people and all other tools see them; the descriptor is left behind. */
+/* Returns function << 1 | is_foreign; 0 when there is no such method. The descriptor is dropped, so
+ * that overloads of one name become one function, as in all other tools. */
 static uint32_t method_of(jfr *r, jtype *t, uint64_t key)
 {
     enum { TYPE, NAME, DESCRIPTOR };
@@ -144,8 +146,9 @@ static uint32_t method_of(jfr *r, jtype *t, uint64_t key)
 
 enum { FRAME_JVM, FRAME_NATIVE, FRAME_KERNEL, FRAME_MAYBE_NATIVE };
 
-/* The JDK knows Interpreted, JIT compiled, Inlined and Native (a Java method without bytecode);
- * async-profiler adds C1 compiled, C++ and Kernel, and its Native is machine code. */
+/* Returns the kind of a frame. The JDK has Interpreted, JIT compiled, Inlined and Native (a Java
+ * method without bytecode). async-profiler adds C1 compiled, C++ and Kernel, and its Native means
+ * machine code. */
 static unsigned frame_kind(jfr *r, const jfield *f, uint64_t key)
 {
     jentry *x = f && f->constant ? jfr_constant(f->type, key, USE_FRAME) : NULL;
@@ -179,7 +182,7 @@ static uint32_t make_location(jfr *r, const jplan *p, const uint64_t *s)
     if (kind == FRAME_MAYBE_NATIVE) kind = m & 1 ? FRAME_NATIVE : FRAME_JVM;
     int64_t number = (int64_t)s[F_LINE];
     line l = {.function = m >> 1, .line = number > 0 ? number : 0};
-    if (!l.function) { /* the method is not in the recording */
+    if (!l.function) { /* the recording lacks the method */
         function f = {.name = builder_string(&r->b, STR("[unknown]"))};
         l.function = builder_function(&r->b, &f);
     }
@@ -199,13 +202,13 @@ static uint32_t location_of(jfr *r, const jplan *p, const uint64_t *s)
     return at;
 }
 
-/* n frames at c, leaf first. */
+/* Reads n frames at c, leaf first. */
 static uint32_t take_frames(jfr *r, jtype *t, jcur c)
 {
     static const char *const names[] = {"method", "lineNumber", "type"};
     jplan *p = plan_of(r, t, names, ARRAY_LEN(names), true);
     uint32_t n = jcur_int(&c);
-    if (!p || t->zero || n > (size_t)(c.end - c.p)) return 0; /* a frame takes a byte at least */
+    if (!p || t->zero || n > (size_t)(c.end - c.p)) return 0; /* each frame has at least one byte */
     if (!r->frames) r->frames = arena_new(&r->chunk_a, jframe_memo, JFR_FRAME_MEMOS);
     r->locations.n = 0;
     if (!r->frames || !vec_reserve(&r->chunk_a, &r->locations, n)) return r->b.failed = true, 0;

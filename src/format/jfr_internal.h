@@ -1,13 +1,13 @@
-/* format/jfr_internal.h - Java Flight Recorder, shared by the jfr_*.c files.
+/* format/jfr_internal.h - types and functions that the jfr_*.c files share.
  *
  *   file:   [chunk][chunk]...        each with its own types, constants and clock
  *   chunk:  [header, 68 bytes][event][event]...   event: size, type id, fields
  *   type 0 = metadata (describes every type), type 1 = checkpoint (constants: key -> value by type)
  *
- * A chunk is walked three times: metadata and checkpoints first, since an event may refer to a
- * constant that follows it; then settings, which say what a sample is worth; then the events.
- * Nothing is read by a fixed layout: a *plan* made from the metadata says which field of a type goes
- * to which slot.  Constants stay bytes until something refers to them, and are resolved once. */
+ * The reader makes three passes over a chunk: metadata and checkpoints first, because an event may
+ * refer to a constant that follows it; then settings, which define the weight of a sample; then the
+ * events. No event has a fixed layout: a *plan*, built from the metadata, maps the fields of a type
+ * to slots. Constants stay bytes until an event refers to them, and are resolved once. */
 #pragma once
 #include "base/hash.h"
 #include "format/format.h"
@@ -15,16 +15,16 @@
 
 enum {
     JFR_HEADER = 68,
-    JFR_MAX_NESTING = 24, /* elements of the metadata tree, structs in structs, text in text */
+    JFR_MAX_NESTING = 24, /* limit for the metadata tree, structs in structs, texts in texts */
     JFR_MAX_KINDS = 512,  /* kinds of events that become profiles */
     JFR_MAX_MEASURES = 3,
-    JFR_MAX_SYMBOL = 64 * 1024, /* bytes of a name; the JVM's own limit is 65535 */
+    JFR_MAX_SYMBOL = 64 * 1024, /* maximum length of a name; the JVM's limit is 65535 */
 };
 #define JFR_MAX_CHUNK ((uint64_t)UINT32_MAX)
 
 /* ---- bytes ---- */
 
-/* Cannot overrun: what does not fit empties the cursor, reads as 0 and is remembered. */
+/* A cursor that cannot overrun: a read past the end empties it, returns 0 and sets a flag. */
 typedef struct jcur {
     const uint8_t *p, *end;
     bool fixed; /* integers have their full width, big endian, instead of LEB128 */
@@ -39,7 +39,7 @@ static inline void jcur_fail(jcur *c)
     c->end = c->p;
 }
 
-/* LEB128 of at most 9 bytes, the ninth with 8 bits. */
+/* Reads LEB128 of at most 9 bytes, of which the ninth has 8 bits. */
 static inline uint64_t jcur_var(jcur *c)
 {
     return LIKELY(c->p < c->end && *c->p < 0x80) ? *c->p++ : jcur_var_slow(c);
@@ -59,8 +59,8 @@ void jcur_skip_str(jcur *c);
 
 typedef enum jtag { JSTR_NULL, JSTR_EMPTY, JSTR_REF, JSTR_UTF8, JSTR_CHARS, JSTR_LATIN1 } jtag;
 
-/* A string as it stands: `key` for JSTR_REF, otherwise text: the input itself if that is UTF-8, memory
- * of `m` if not. */
+/* A string as it is encoded: JSTR_REF has a `key`, all others have `text`. The text views the input
+ * if that is valid UTF-8; otherwise it is a copy in memory of the jtexts. */
 typedef struct jstring {
     jtag tag;
     uint64_t key;
@@ -69,8 +69,8 @@ typedef struct jstring {
 
 typedef struct jtexts {
     arena *a;
-    bool failed;    /* the budget was reached */
-    uint64_t n_bad; /* texts that were no UTF-8 */
+    bool failed;    /* the budget is exhausted */
+    uint64_t n_bad; /* texts that were not UTF-8 */
 } jtexts;
 jstring jcur_str(jcur *c, jtexts *m);
 
@@ -82,7 +82,7 @@ typedef struct jkind jkind;
 
 typedef enum jprim {
     J_STRUCT,
-    J_BYTE, /* boolean too: one byte in either width */
+    J_BYTE, /* also boolean: one byte in either encoding */
     J_SHORT,
     J_CHAR,
     J_INT,
@@ -92,7 +92,7 @@ typedef enum jprim {
     J_STRING,
 } jprim;
 
-typedef enum junit { /* of a Timestamp or Timespan */
+typedef enum junit { /* unit of a Timestamp or Timespan */
                      JU_NONE,
                      JU_TICKS,
                      JU_NS,
@@ -106,17 +106,17 @@ typedef enum junit { /* of a Timestamp or Timespan */
 typedef struct jfield {
     str name;
     uint64_t class_id;
-    jtype *type; /* NULL: nobody defined class_id */
+    jtype *type; /* NULL: no type has class_id */
     bool constant, array;
     junit unit;
 } jfield;
 
-/* Which fields of a type are wanted, in the order of its bytes. */
+/* An operation of a plan. Operations are in the order of the fields' bytes. */
 typedef enum jop_kind { OP_VARS, OP_KEEP, OP_SKIP, OP_AT } jop_kind;
 typedef struct jop {
     uint8_t kind; /* jop_kind */
-    uint8_t slot; /* KEEP: the value; AT: where it begins */
-    uint32_t n;   /* VARS: how many integers to pass over */
+    uint8_t slot; /* KEEP: slot of the value; AT: slot of its position */
+    uint32_t n;   /* VARS: number of integers to skip */
     const jfield *f;
 } jop;
 
@@ -124,7 +124,7 @@ enum { JFR_SLOTS = 16 };
 typedef struct jplan {
     jop *ops;
     size_t n;
-    const jfield *field[JFR_SLOTS]; /* NULL: the type has no such field */
+    const jfield *field[JFR_SLOTS]; /* NULL: the type lacks the field */
 } jplan;
 
 struct jtype {
@@ -132,15 +132,15 @@ struct jtype {
     str name;
     jprim prim;
     VEC(jfield) fields;
-    uint32_t n_vars;             /* all its fields are integers, this many; 0: not so */
-    bool laid_out, zero, broken; /* takes no bytes at all; cannot be read (contains itself) */
+    uint32_t n_vars;             /* number of fields when all are integers; 0: not all are */
+    bool laid_out, zero, broken; /* zero: without bytes; broken: contains itself */
     uint8_t nesting;
     jpool *pool;               /* constants of this type */
-    jplan *plan;               /* of a constant, or of an event */
-    jkind *kind;               /* events: what it becomes, or NULL */
+    jplan *plan;               /* plan for constants or events of this type */
+    jkind *kind;               /* events: their kind, or NULL */
     uint8_t role;              /* events: jrole */
-    bool bound_info;           /* it was asked whether it is about the recording */
-    uint64_t n_events, n_left; /* met; of these no sample */
+    bool bound_info;           /* jfr_bind_info has been called */
+    uint64_t n_events, n_left; /* number of events; number of those that did not become samples */
 };
 
 typedef struct jmeta {
@@ -152,12 +152,12 @@ typedef struct jmeta {
 
 typedef struct jentry {
     uint64_t key;
-    uint32_t at;   /* in the chunk */
-    uint32_t memo; /* what it was resolved to, + 1 */
+    uint32_t at;   /* offset in the chunk */
+    uint32_t memo; /* index of the resolved entry + 1; 0: not resolved */
 } jentry;
 
-/* What the constants of a pool are resolved to.  The first use decides; a recording that asks for the
- * same ones as something else gets nothing. */
+/* The kind of entry that the constants of a pool resolve to. The first use decides; lookups as
+ * another kind then find nothing. */
 typedef enum juse {
     USE_NONE,
     USE_TEXT,
@@ -177,7 +177,7 @@ struct jpool {
 
 /* ---- kinds of events ---- */
 
-typedef enum jslot { /* of an event */
+typedef enum jslot { /* slots of an event */
                      S_TIME,
                      S_THREAD,
                      S_STACK,
@@ -195,13 +195,13 @@ typedef enum jslot { /* of an event */
 
 typedef enum jrole { R_NONE, R_SAMPLE, R_SETTING, R_JVM, R_OS, R_LOST } jrole;
 
-typedef enum jsource { /* of a measure's value */
+typedef enum jsource { /* source of a measure's value */
                        M_ONE,
                        M_COUNT,
                        M_BYTES,
                        M_TIMESPAN,
                        M_PERIOD,       /* one period */
-                       M_COUNT_PERIOD, /* count periods */
+                       M_COUNT_PERIOD, /* count times period */
 } jsource;
 
 typedef struct jmeasure {
@@ -212,29 +212,29 @@ typedef struct jmeasure {
 typedef enum jperiod { P_NONE, P_EXECUTION, P_NATIVE, P_WALL, P_COUNT } jperiod;
 
 typedef struct jkind_spec {
-    const char *events;                   /* full names, a blank between two */
-    jmeasure measures[JFR_MAX_MEASURES];  /* up to the first without a type */
+    const char *events;                   /* full names, separated by spaces */
+    jmeasure measures[JFR_MAX_MEASURES];  /* ends at the first entry without a type */
     const char *timespan, *count, *bytes; /* fields, or NULL */
-    jperiod period;                       /* which setting says what a sample is worth */
+    jperiod period;                       /* the setting that defines the weight of a sample */
 } jkind_spec;
 
-typedef struct jgroup { /* events of one stack, link and set of attributes */
+typedef struct jgroup { /* events with equal stack, link and attributes */
     uint32_t stack, link, attrs_at, n_attrs, n;
 } jgroup;
 
 struct jkind {
     str event;
-    str type_name;          /* of measures without one: an event of somebody's own, a counter */
-    const jkind_spec *spec; /* NULL: an event of somebody's own */
+    str type_name;          /* type of measures that name none: application's event, counter */
+    const jkind_spec *spec; /* NULL: an application's event */
     jmeasure measures[JFR_MAX_MEASURES];
     size_t n_measures;
-    bool known[JFR_MAX_MEASURES]; /* some event had the field, some chunk the period */
+    bool known[JFR_MAX_MEASURES]; /* an event had the field, or a chunk the period */
     VEC(jgroup) groups;
-    u32s attrs; /* pool of groups */
+    u32s attrs; /* attributes of the groups */
     hash_index by_group;
-    u32s group; /* columns of the events */
+    u32s group; /* columns: group, time and values of each event */
     u64s times;
-    i64s values[JFR_MAX_MEASURES]; /* empty where the source is M_ONE */
+    i64s values[JFR_MAX_MEASURES]; /* empty if the source is M_ONE */
 };
 
 /* ---- the reader ---- */
@@ -246,85 +246,86 @@ typedef struct jclock {
 } jclock;
 
 typedef struct jclass {
-    str name;      /* java.lang.String */
-    uint32_t attr; /* 0: not made yet */
+    str name;      /* such as java.lang.String */
+    uint32_t attr; /* 0: not created yet */
 } jclass;
 
 typedef struct jthread {
     uint32_t attrs[3], n;
 } jthread;
 
-typedef struct jframe_memo { /* a frame met before */
+typedef struct jframe_memo { /* cache entry of a frame */
     uint64_t method, type;
     int32_t line;
-    uint32_t location; /* 0: free */
+    uint32_t location; /* 0: empty */
 } jframe_memo;
 enum { JFR_FRAME_MEMOS = 2048 };
 
 typedef struct jfr {
     const read_opts *o;
     str in;
-    arena *a;      /* the model's */
-    arena work;    /* until the read ends: kinds, columns */
-    arena chunk_a; /* until the chunk ends: types, constants */
+    arena *a;      /* memory of the model */
+    arena work;    /* memory for one input: kinds, columns */
+    arena chunk_a; /* memory for one chunk: types, constants */
     builder b;
-    jtexts made; /* texts that could not stay where they are */
+    jtexts made; /* texts that had to be converted */
     err *e;
 
-    /* the chunk at hand */
+    /* the current chunk */
     size_t n_chunk;
     const uint8_t *chunk, *chunk_end;
     bool fixed;
-    bool open;  /* its recorder did not finish it */
-    bool whole; /* finished, and all of it is there */
+    bool open;  /* the recorder did not finish it */
+    bool whole; /* finished and complete */
     jclock clock;
     jmeta meta;
     jframe_memo *frames;
-    u32s locations; /* scratch of a stack */
-    VEC(str) texts; /* resolved texts, classes, threads: memos are positions */
+    u32s locations; /* scratch for a stack */
+    VEC(str) texts; /* resolved texts, classes, threads, indexed by memos */
     VEC(jclass) classes;
     VEC(jthread) threads;
-    uint64_t n_frames;      /* whose bytecode index was left behind */
-    uint64_t n_descriptors; /* of methods, left behind */
-    uint64_t n_unknown;     /* events of a type that the metadata does not have */
-    uint64_t n_no_stack;    /* events whose stack is not among the constants */
+    uint64_t n_frames;      /* frames whose bytecode index was dropped */
+    uint64_t n_descriptors; /* descriptors of methods that were dropped */
+    uint64_t n_unknown;     /* events whose type is missing in the metadata */
+    uint64_t n_no_stack;    /* events whose stack is missing in the constants */
 
     /* the recording */
     VEC(jkind *) kinds;
     uint64_t start_ns, end_ns;
-    int64_t period[P_COUNT]; /* of a sample, in ns (a counter: events); 0: not known */
+    int64_t period[P_COUNT]; /* period of a sample, in ns (for a counter: in events); 0: unknown */
     str async_event;         /* async-profiler's settings */
     int64_t async_interval, async_wall;
     int64_t pid;
     str jvm_name, jvm_version, os;
     uint64_t lost_samples;
-    uint32_t frame_attr[3]; /* jvm, native, kernel */
+    uint32_t frame_attr[3]; /* attributes of frame types: jvm, native, kernel */
 } jfr;
 
-/* jfr_meta.c: all metadata of a chunk, each event added to the last.  Offsets of errors are bytes of
- * the input. */
+/* jfr_meta.c: reads a metadata event of a chunk; later ones add to earlier ones. Errors have
+ * offsets in the input. */
 NODISCARD bool jfr_metadata(jfr *r, jcur c);
-void jfr_lay_out(jfr *r); /* once all metadata is read: resolves classes of fields */
+void jfr_lay_out(jfr *r); /* call after all metadata is read: resolves the classes of fields */
 jtype *jfr_type(const jfr *r, uint64_t id); /* NULL: none */
 void jfr_skip_type(jcur *c, const jtype *t);
 void jfr_skip_field(jcur *c, const jfield *f);
-/* A plan that puts field names[i] into slot i (NULL: slot unused; "a b" takes the first that the type
- * has).  `full`: the cursor stands behind the value afterwards.  NULL at the budget. */
+/* Creates a plan that puts the field names[i] into slot i (NULL: the slot is unused; "a b": the
+ * first of these that the type has). `full`: after a run the cursor is past the whole value.
+ * Returns NULL when the budget is exhausted. */
 jplan *jfr_plan(jfr *r, const jtype *t, const char *const *names, size_t n, bool full);
-/* Integers sign-extended, floats rounded, constants their key, strings and arrays the place where
- * they begin (offset in the chunk).  Slots without a field are 0. */
+/* Runs a plan, which fills the slots: with sign-extended integers, rounded floats, the keys of
+ * constants, and the offsets of strings and arrays in the chunk. Slots without a field are 0. */
 void jfr_run(const jfr *r, const jplan *p, jcur *c, uint64_t slots[JFR_SLOTS]);
 
 /* jfr_pool.c */
 NODISCARD bool jfr_checkpoint(jfr *r, jcur c);
 jentry *jfr_constant(const jtype *t, uint64_t key, juse use); /* NULL: not in this chunk */
-jcur jfr_at(const jfr *r, uint32_t at); /* from there to the end of the chunk */
+jcur jfr_at(const jfr *r, uint32_t at); /* cursor from `at` to the end of the chunk */
 str jfr_text(jfr *r, const jtype *t,
-             uint64_t key); /* of Symbol, String, ...; "" if there is none */
+             uint64_t key); /* text of a Symbol, String, ...; "" if there is none */
 str jfr_constant_text(jfr *r, const jtype *t, uint32_t at); /* the first text in a constant */
 str jfr_slot_text(jfr *r, const jplan *p, unsigned slot, const uint64_t *slots);
 
-/* jfr_frames.c: constants as entries of the model. */
+/* jfr_frames.c: turns constants into entries of the model. */
 bool jfr_stack(jfr *r, jtype *t, uint64_t key, uint32_t *stack,
                bool *truncated); /* false: unresolved */
 jthread jfr_thread(jfr *r, jtype *t, uint64_t key);
@@ -332,15 +333,15 @@ uint32_t jfr_class_attr(jfr *r, jtype *t, uint64_t key); /* 0: none */
 uint32_t jfr_state_attr(jfr *r, jtype *t, uint64_t key);
 
 /* jfr_kinds.c */
-/* Role, kind and plan of an event type: those about the recording first, since they decide what the
- * others mean. */
+/* Set role, kind and plan of an event type. jfr_bind_info handles types about the recording and
+ * comes first, because these define the meaning of the others. */
 NODISCARD bool jfr_bind_info(jfr *r, jtype *t);
 NODISCARD bool jfr_bind_sample(jfr *r, jtype *t);
 void jfr_setting(jfr *r, str event, str name, str value);
-void jfr_settings_done(jfr *r); /* of a chunk */
+void jfr_settings_done(jfr *r); /* call after the settings of a chunk */
 size_t jfr_n_ranks(void);
-size_t jfr_rank(const jkind *k); /* place among the profiles; jfr_n_ranks() for somebody's own */
-bool jfr_word_is(const char *words, str name); /* is it one of those, with blanks between? */
+size_t jfr_rank(const jkind *k); /* order of profiles; jfr_n_ranks() for applications' events */
+bool jfr_word_is(const char *words, str name); /* whether `words` contains the name */
 
 /* jfr_samples.c */
 NODISCARD bool jfr_sample(jfr *r, jtype *t, jcur c);
@@ -348,13 +349,9 @@ NODISCARD bool jfr_emit(jfr *r);
 uint64_t jfr_unix_ns(const jclock *k, junit u, uint64_t v);
 int64_t jfr_span_ns(const jclock *k, junit u, int64_t v);
 
-/* jfr_chunk.c: one chunk from `at`; *next is where the next one begins. */
+/* jfr_chunk.c: reads the chunk at `at`; *next is the start of the next one. */
 NODISCARD bool jfr_chunk(jfr *r, size_t at, size_t *next);
 
-static inline bool jfr_no_memory(jfr *r)
-{
-    return err_set(r->e, ERR_LIMIT, "the recording does not fit the memory budget");
-}
 static inline uint64_t jfr_offset(const jfr *r, const uint8_t *p)
 {
     return (uint64_t)(p - (const uint8_t *)r->in.p);

@@ -1,12 +1,13 @@
-/* Which events become profiles, and what their values mean. */
+/* Defines which events become profiles, and what their values mean. Settings of the recording
+ * determine the period of a sample and sometimes the type. */
 #include "format/jfr_internal.h"
 
 #include "base/ban.h"
 
 #define JDK(name) "jdk." name " com.oracle.jdk." name
 
-/* Names of types: pprof's where it has one, otherwise those that Pyroscope gives to the same events.
- * Kinds that must not be added to each other never share a name. */
+/* Type names are those of pprof if it has one, otherwise those that Pyroscope uses for the same
+ * events. Kinds that must not be added up have different names. */
 static const jkind_spec specs[] = {
     {JDK("ExecutionSample"),
      {{"samples", "count", M_ONE}, {"cpu", "nanoseconds", M_PERIOD}},
@@ -125,7 +126,7 @@ static const jfield *field_named(const jtype *t, const char *name)
     return NULL;
 }
 
-/* Events of somebody's own that have a stack; the JDK's other events are no samples. */
+/* Whether the type is an application's event with a stack. The JDK's other events are skipped. */
 static bool is_own(const jtype *t)
 {
     const jfield *f = field_named(t, "stackTrace");
@@ -135,7 +136,7 @@ static bool is_own(const jtype *t)
 
 /* ---- settings ---- */
 
-/* "20 ms", "10ms", "5000000" (ns); 0 for "everyChunk" and the like. */
+/* Parses "20 ms", "10ms", "5000000" (ns); returns 0 for "everyChunk" and the like. */
 static int64_t duration_ns(str s)
 {
     static const struct {
@@ -176,7 +177,7 @@ static bool async_event_is(const jfr *r, const char *words)
     return jfr_word_is(words, r->async_event);
 }
 
-/* async-profiler has one interval, of whatever its event is; `wall` has its own when both run. */
+/* Assigns async-profiler's interval to the event that it samples. `wall` may have its own. */
 void jfr_settings_done(jfr *r)
 {
     if (!r->async_interval) return;
@@ -188,7 +189,8 @@ void jfr_settings_done(jfr *r)
 
 static void add_measure(jkind *k, jmeasure m) { k->measures[k->n_measures++] = m; }
 
-/* What async-profiler sampled by: time on CPU, wall-clock time, or a counter of the machine. */
+/* Names the event that async-profiler sampled: time on CPU, wall-clock time, or a hardware
+ * counter. */
 static void name_execution(const jfr *r, jkind *k)
 {
     str event = r->async_event;
@@ -241,7 +243,7 @@ bool jfr_bind_info(jfr *r, jtype *t)
         if (!jfr_word_is(infos[i].events, t->name)) continue;
         t->role = (uint8_t)infos[i].role;
         t->plan = jfr_plan(r, t, infos[i].fields, ARRAY_LEN(infos[i].fields), false);
-        return t->plan || jfr_no_memory(r);
+        return t->plan || err_memory(r->e);
     }
     return true;
 }
@@ -267,7 +269,7 @@ bool jfr_bind_sample(jfr *r, jtype *t)
     };
     t->kind = kind_of(r, t, spec);
     t->plan = t->kind ? jfr_plan(r, t, names, JFR_SLOTS, false) : NULL;
-    if (!t->plan) return jfr_no_memory(r);
+    if (!t->plan) return err_memory(r->e);
     t->role = R_SAMPLE;
     return true;
 }

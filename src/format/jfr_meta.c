@@ -1,4 +1,4 @@
-/* Metadata: what types there are and how their bytes lie; plans made from it. */
+/* Reads metadata (the types and the layout of their bytes) and builds plans from it. */
 #include "format/jfr_internal.h"
 
 #include "base/ban.h"
@@ -13,7 +13,7 @@ typedef struct tree {
     jfr *r;
     jcur c;
     VEC(str) strings;
-    bool memory; /* false: the budget is spent */
+    bool memory; /* false when the budget is exhausted */
 } tree;
 
 typedef struct element {
@@ -45,7 +45,7 @@ static void take_attributes(tree *t, element *x)
     }
 }
 
-/* Decimal, maybe negative (ids of classes are Java longs). */
+/* Parses a decimal number, possibly negative (ids of classes are Java longs). */
 static bool number_of(str s, uint64_t *out)
 {
     uint64_t v = 0;
@@ -99,7 +99,8 @@ jtype *jfr_type(const jfr *r, uint64_t id)
     return NULL;
 }
 
-/* The type of that id, new or emptied: later metadata of a chunk replaces what it repeats. */
+/* Returns a new or cleared type with that id. Later metadata of a chunk replaces types that it
+ * repeats. */
 static jtype *type_slot(jfr *r, uint64_t id)
 {
     jtype *t = jfr_type(r, id);
@@ -149,7 +150,8 @@ static void take_field(tree *t, jtype *type, const element *x)
     if (!number_of(x->class_id, &f->class_id)) jcur_fail(&t->c);
 }
 
-/* `type`, `in_field`: the class and whether a field of it that the element stands in. */
+/* Reads an element. `type`: the class that contains it. `in_field`: whether it is inside a field of
+ * that class. */
 static void take_element(tree *t, jtype *type, bool in_field, unsigned nesting)
 {
     if (nesting > JFR_MAX_NESTING) {
@@ -188,16 +190,16 @@ bool jfr_metadata(jfr *r, jcur c)
         t.memory &= !r->made.failed;
     }
     if (!t.c.failed && t.memory) take_element(&t, NULL, false, 0);
-    if (!t.memory) return jfr_no_memory(r);
+    if (!t.memory) return err_memory(r->e);
     if (t.c.failed)
         return err_at(r->e, ERR_MALFORMED, jfr_offset(r, t.c.p),
-                      "the metadata breaks off or refers to what it does not have");
+                      "the metadata is truncated or has an undefined reference");
     return true;
 }
 
-/* ---- how bytes lie ---- */
+/* ---- layout of bytes ---- */
 
-/* Integers of either kind: what a run of LEB128 can be passed over for. */
+/* Whether the field is one integer. A run of LEB128 integers can be skipped at once. */
 static bool is_var(const jfield *f)
 {
     if (f->array) return false;
@@ -206,13 +208,13 @@ static bool is_var(const jfield *f)
     return p == J_SHORT || p == J_CHAR || p == J_INT || p == J_LONG;
 }
 
-/* Marks types that take no bytes (so that nobody loops over millions of nothing), and those that
- * contain themselves or nest too deep: they cannot be read. */
+/* Marks types without bytes, so that no loop runs over millions of them, and types that cannot be
+ * read because they contain themselves or nest too deep. */
 static void lay_out(jtype *t, unsigned nesting)
 {
     if (t->laid_out) return;
     t->laid_out = true;
-    t->broken = true; /* until the walk comes back: a cycle finds it so */
+    t->broken = true; /* set until the recursion returns, so that a cycle finds it */
     bool broken = nesting > JFR_MAX_NESTING, zero = t->prim == J_STRUCT;
     unsigned inner = 0, n_vars = 0;
     for (size_t i = 0; i < t->fields.n && t->prim == J_STRUCT && !broken; i++) {
@@ -299,7 +301,7 @@ void jfr_skip_field(jcur *c, const jfield *f)
 
 /* ---- plans ---- */
 
-/* The free slot that wants this field, or -1. */
+/* Returns the free slot for this field, or -1. */
 static int slot_of(const jplan *p, const jfield *f, const char *const *names, size_t n)
 {
     for (size_t s = 0; s < n; s++)
@@ -307,7 +309,7 @@ static int slot_of(const jplan *p, const jfield *f, const char *const *names, si
     return -1;
 }
 
-/* A struct of one field has the bytes of that field ("simple types"): keep the value inside. */
+/* Returns the inner field of a struct with one field ("simple type"); it has the same bytes. */
 static const jfield *unwrapped(jfr *r, const jfield *f)
 {
     const jfield *in = f;
@@ -348,13 +350,13 @@ jplan *jfr_plan(jfr *r, const jtype *t, const char *const *names, size_t n, bool
         }
     }
     p->ops = ops;
-    p->n = full ? n_ops : last; /* nobody needs what lies behind the last kept field */
+    p->n = full ? n_ops : last; /* bytes after the last kept field are not needed */
     return p;
 }
 
 static int64_t rounded(double d)
 {
-    if (!(d > -9.2e18 && d < 9.2e18)) return 0; /* NaN too */
+    if (!(d > -9.2e18 && d < 9.2e18)) return 0; /* also for NaN */
     return (int64_t)(d < 0 ? d - 0.5 : d + 0.5);
 }
 

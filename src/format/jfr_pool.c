@@ -1,4 +1,4 @@
-/* Constants: an index of where each one's bytes are, and texts. */
+/* Indexes the constants by type and key, and reads their texts. The constants stay in the input. */
 #include "format/jfr_internal.h"
 
 #include "base/utf8.h"
@@ -22,8 +22,8 @@ jcur jfr_at(const jfr *r, uint32_t at)
     return (jcur){.p = r->chunk + at, .end = r->chunk_end, .fixed = r->fixed};
 }
 
-/* A key that comes twice keeps its first value: the JDK's reader walks the checkpoints from the last
- * to the first and lets the later found one win. */
+/* Adds a constant. The first value of a repeated key wins, as in the JDK's reader, which reads the
+ * checkpoints from the last to the first and overwrites. */
 static bool add(jfr *r, jpool *p, uint64_t key, uint32_t at)
 {
     if (!hash_index_room(&p->by_key, &r->chunk_a)) return false;
@@ -45,25 +45,24 @@ static bool take_pool(jfr *r, jcur *c)
     uint32_t n = jcur_int(c);
     if (!n || c->failed) return true;
     jtype *t = jfr_type(r, id);
-    if (!r->whole && !t) { /* the metadata that came with it was never written */
-        jfr_lose(r, LOSS_METADATA, n, "constants of a type that the metadata does not have",
-                 (str){0});
+    if (!r->whole && !t) { /* its metadata was not written before the end */
+        jfr_lose(r, LOSS_METADATA, n, "constants of a type that the metadata lacks", (str){0});
         c->p = c->end;
         return true;
     }
     if (!t || t->broken)
         return err_at(r->e, ERR_MALFORMED, jfr_offset(r, begin),
                       "constants of type %llu, which the metadata %s", (unsigned long long)id,
-                      t ? "defines within itself" : "does not define");
-    if (!t->pool && !(t->pool = arena_new(&r->chunk_a, jpool, 1))) return jfr_no_memory(r);
+                      t ? "defines recursively" : "does not define");
+    if (!t->pool && !(t->pool = arena_new(&r->chunk_a, jpool, 1))) return err_memory(r->e);
     for (uint32_t i = 0; i < n && !c->failed; i++) {
         uint64_t key = jcur_long(c);
         uint32_t at = (uint32_t)(c->p - r->chunk);
         jfr_skip_type(c, t);
-        if (!c->failed && !add(r, t->pool, key, at)) return jfr_no_memory(r);
+        if (!c->failed && !add(r, t->pool, key, at)) return err_memory(r->e);
     }
     if (!c->failed) return true;
-    return err_at(r->e, ERR_MALFORMED, jfr_offset(r, c->p), "a constant of %.*s breaks off",
+    return err_at(r->e, ERR_MALFORMED, jfr_offset(r, c->p), "a constant of %.*s is truncated",
                   STR_ARG(t->name));
 }
 
@@ -71,13 +70,13 @@ bool jfr_checkpoint(jfr *r, jcur c)
 {
     jcur_long(&c);     /* start */
     jcur_long(&c);     /* duration */
-    jcur_long(&c);     /* distance to the previous one: the walk over all events finds it too */
+    jcur_long(&c);     /* distance to the previous checkpoint: unused */
     jcur_fixed(&c, 1); /* flags */
     uint32_t n = jcur_int(&c);
     for (uint32_t i = 0; i < n && !c.failed && c.p < c.end; i++)
         if (!take_pool(r, &c)) return false;
     if (c.failed)
-        return err_at(r->e, ERR_MALFORMED, jfr_offset(r, c.p), "the checkpoint breaks off");
+        return err_at(r->e, ERR_MALFORMED, jfr_offset(r, c.p), "the checkpoint is truncated");
     return true;
 }
 
@@ -85,7 +84,7 @@ bool jfr_checkpoint(jfr *r, jcur c)
 
 static str text_of(jfr *r, const jtype *t, uint64_t key, unsigned nesting);
 
-/* A string at c; its reference is a key of the pool of java.lang.String. */
+/* Reads a string at c; a reference is a key of the pool of java.lang.String. */
 static str string_at(jfr *r, jcur c, const jtype *string_type, unsigned nesting)
 {
     jstring s = jcur_str(&c, &r->made);
@@ -94,7 +93,7 @@ static str string_at(jfr *r, jcur c, const jtype *string_type, unsigned nesting)
     return s.tag == JSTR_REF ? text_of(r, string_type, s.key, nesting + 1) : s.text;
 }
 
-/* What a field at c says as text. */
+/* Returns the text of a field at c. */
 static str field_text(jfr *r, const jfield *f, jcur c, unsigned nesting)
 {
     if (f->array || !f->type) return (str){0};
@@ -102,7 +101,7 @@ static str field_text(jfr *r, const jfield *f, jcur c, unsigned nesting)
     return f->type->prim == J_STRING ? string_at(r, c, f->type, nesting) : (str){0};
 }
 
-/* The first field of a constant that has a text: Symbol.string, ThreadState.name, ... */
+/* Returns the first text field of a constant: Symbol.string, ThreadState.name, ... */
 static str constant_text(jfr *r, const jtype *t, uint32_t at, unsigned nesting)
 {
     jcur c = jfr_at(r, at);

@@ -1,19 +1,20 @@
-/* Events as samples: columns while reading, profiles at the end.
+/* Turns events into samples: collects columns while reading and builds profiles at the end.
  *
- * Events of one stack, link and set of attributes become one sample with a timestamp each.  While
- * reading, an event is a row {group, time, values}; at the end the rows are put in order of groups. */
+ * Events with equal stack, link and attributes become one sample with one timestamp each. While
+ * reading, an event is a row {group, time, values}; at the end the rows are sorted by group. */
 #include "format/jfr_internal.h"
 
 #include "wire/carried.h"
+#include "base/text.h"
+#include "base/time.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
 enum { MAX_ATTRS = 12 };
-#define NS_PER_S 1000000000u
 
 /* ---- time ---- */
 
-/* n * num / den, towards zero, saturated; den > 0. */
+/* Returns n * num / den, rounded towards zero and saturated; den > 0. */
 static int64_t scaled(int64_t n, uint64_t num, uint64_t den)
 {
     if (num == den) return n;
@@ -42,7 +43,7 @@ uint64_t jfr_unix_ns(const jclock *k, junit u, uint64_t v)
     if (u == JU_EPOCH_MS || u == JU_EPOCH_NS) {
         ns = jfr_span_ns(k, u, (int64_t)v);
     } else {
-        /* An event that lasted began before its chunk maybe: the difference has a sign. */
+        /* Signed, because an event with a duration may have begun before its chunk. */
         int64_t since = (int64_t)(v - (uint64_t)k->start_ticks);
         ns = add_saturating((int64_t)k->start_ns, jfr_span_ns(k, u, since), NULL);
     }
@@ -83,7 +84,7 @@ static uint32_t hex_attr(jfr *r, str key, uint64_t v)
     memcpy(p, text, DIGITS);
     size_t n = r->b.m.dict.attributes.n;
     uint32_t at = builder_attribute_str(&r->b, key, (str){p, DIGITS});
-    if (r->b.m.dict.attributes.n == n) arena_trim(r->a, p, DIGITS, 0); /* met before */
+    if (r->b.m.dict.attributes.n == n) arena_trim(r->a, p, DIGITS, 0); /* it already existed */
     return at;
 }
 
@@ -100,31 +101,16 @@ static void add_number_or_text(jfr *r, attrs *a, const jplan *p, unsigned slot, 
     }
 }
 
-static bool from_hex(str s, uint8_t *out, size_t n)
-{
-    if (s.n != 2 * n) return false;
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-        if (d < 0) return false;
-        out[i / 2] = (uint8_t)(i % 2 ? out[i / 2] | d : d << 4);
-    }
-    return true;
-}
-
-/* A link needs both ids; a recording that has them has them as text. */
+/* Returns the link, which requires both ids. Recordings have them as text. */
 static uint32_t link_of(jfr *r, const jplan *p, const uint64_t *s)
 {
     uint8_t trace[16], span_id[8];
     if (!p->field[S_TRACE] || is_number(p, S_TRACE)) return 0;
-    if (!from_hex(jfr_slot_text(r, p, S_TRACE, s), trace, sizeof trace)) return 0;
+    if (!hex_bytes(jfr_slot_text(r, p, S_TRACE, s), trace, sizeof trace)) return 0;
     str text = is_number(p, S_SPAN) ? (str){0} : jfr_slot_text(r, p, S_SPAN, s);
     if (is_number(p, S_SPAN))
         for (size_t i = 0; i < 8; i++) span_id[i] = (uint8_t)(s[S_SPAN] >> (56 - 8 * i));
-    else if (!from_hex(text, span_id, sizeof span_id))
+    else if (!hex_bytes(text, span_id, sizeof span_id))
         return 0;
     if (id_is_zero(trace, sizeof trace) || id_is_zero(span_id, sizeof span_id)) return 0;
     return builder_link(&r->b, trace, span_id);
@@ -166,8 +152,8 @@ static bool group_of(jfr *r, jkind *k, uint32_t stack, uint32_t link, const attr
     return true;
 }
 
-/* From the nanosecond it began in to the one it ended in, as the JDK's reader says it: the rounding of
- * ticks then does not add up over many events. */
+/* Computes the duration from start and end in ns, as the JDK's reader does, so that rounding errors
+ * of ticks do not add up over many events. */
 static int64_t timespan_of(const jfr *r, const jplan *p, const uint64_t *s)
 {
     if (!is_number(p, S_TIMESPAN)) return 0;
@@ -209,8 +195,8 @@ static bool source_known(const jfr *r, const jkind *k, jsource from, const jplan
     return false;
 }
 
-/* A chunk's header says when it was opened and how long it was open; events that lay in buffers of threads are older, and those
- * of a chunk that is still open newer. */
+/* Extends the time range, which comes from the headers of the chunks. Events from thread buffers
+ * may be older; events of an unfinished chunk may be newer. */
 static void widen(jfr *r, uint64_t time)
 {
     if (time < r->start_ns) r->start_ns = time;
@@ -246,14 +232,14 @@ bool jfr_sample(jfr *r, jtype *t, jcur c)
     const uint8_t *begin = c.p;
     jfr_run(r, p, &c, s);
     if (c.failed)
-        return err_at(r->e, ERR_MALFORMED, jfr_offset(r, begin), "an event %.*s breaks off",
+        return err_at(r->e, ERR_MALFORMED, jfr_offset(r, begin), "an event %.*s is truncated",
                       STR_ARG(t->name));
     uint32_t stack = 0;
     bool truncated = false;
     if (is_key(p, S_STACK) &&
         !jfr_stack(r, p->field[S_STACK]->type, s[S_STACK], &stack, &truncated))
         r->n_no_stack++;
-    if (!k->spec && !stack) { /* an event of somebody's own says nothing without a stack */
+    if (!k->spec && !stack) { /* skips an application's event without a stack */
         t->n_left++;
         return true;
     }
@@ -268,15 +254,15 @@ bool jfr_sample(jfr *r, jtype *t, jcur c)
     uint32_t link = link_of(r, p, s), group;
     span_attrs(r, &a, p, s, link != 0);
     return (group_of(r, k, stack, link, &a, &group) && add_row(r, k, group, p, s)) ||
-           jfr_no_memory(r);
+           err_memory(r->e);
 }
 
 /* ---- profiles ---- */
 
-typedef struct sorted { /* rows of a kind in order of groups */
+typedef struct sorted { /* rows of a kind, ordered by group */
     uint32_t *to;       /* row -> position */
     uint64_t *times;
-    int64_t *values; /* of the measure at hand */
+    int64_t *values; /* values of the current measure */
 } sorted;
 
 static bool sort_rows(jfr *r, const jkind *k, sorted *s)
@@ -286,7 +272,7 @@ static bool sort_rows(jfr *r, const jkind *k, sorted *s)
     s->to = arena_array(&r->work, n, sizeof *s->to);
     s->times = arena_array(&r->work, n, sizeof *s->times);
     s->values = arena_array(&r->work, n, sizeof *s->values);
-    if (!next || !s->to || !s->times || !s->values) return jfr_no_memory(r);
+    if (!next || !s->to || !s->times || !s->values) return err_memory(r->e);
     for (size_t g = 0, at = 0; g < k->groups.n; at += k->groups.v[g++].n) next[g] = (uint32_t)at;
     for (size_t i = 0; i < n; i++) {
         s->to[i] = next[k->group.v[i]]++;
@@ -333,7 +319,7 @@ static void emit_measure(jfr *r, const jkind *k, size_t m, const sorted *s)
     bool values = from != M_ONE;
     for (size_t i = 0; i < k->group.n && values; i++) {
         int64_t v = k->values[m].v[i];
-        /* A chunk before the first that says the period: the same recorder, the same period. */
+        /* Chunks before the first one with a period are assumed to have the same period. */
         if (!v && from == M_PERIOD) v = period;
         s->values[s->to[i]] = v;
     }
@@ -384,14 +370,15 @@ static bool emit_kind(jfr *r, const jkind *k)
     return true;
 }
 
-/* In the order of the table, so that time on CPU comes first; then events of somebody's own. */
+/* Emits kinds in the order of the table, so that time on CPU comes first; then applications'
+ * events. */
 bool jfr_emit(jfr *r)
 {
     emit_resource(r);
     for (size_t rank = 0; rank <= jfr_n_ranks(); rank++)
         for (size_t i = 0; i < r->kinds.n; i++)
             if (jfr_rank(r->kinds.v[i]) == rank && !emit_kind(r, r->kinds.v[i])) return false;
-    if (!r->b.m.profiles.n) { /* a recording without samples still has a time */
+    if (!r->b.m.profiles.n) { /* a recording without samples still has a time range */
         profile *p = builder_profile(&r->b);
         p->sample_type.type = builder_string(&r->b, STR("samples"));
         p->sample_type.unit = builder_string(&r->b, STR("count"));

@@ -1,3 +1,4 @@
+/* Slices, exact numbers and format detection for the readers of JSON profiles. */
 #include "format/json_read.h"
 
 #include "wire/json_quick.h"
@@ -29,16 +30,33 @@ json json_open_text(str bytes, arena *a, err *e)
     return json_open_slice((json_slice){{bytes.p + bom, bytes.n - bom}, bom}, a, e);
 }
 
-bool json_want_object(json *j)
+bool json_expect_object(json *j)
 {
     return json_next(j) == JSON_OBJECT || json_expected(j, "an object");
 }
 
-bool json_want_array(json *j) { return json_next(j) == JSON_ARRAY || json_expected(j, "an array"); }
+bool json_expect_array(json *j)
+{
+    return json_next(j) == JSON_ARRAY || json_expected(j, "an array");
+}
+
+bool json_copy_text(const json *j, arena *a, str *out)
+{
+    char *copy = arena_alloc(a, j->text.n);
+    if (!copy) return err_memory(j->e);
+    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
+    *out = (str){copy, j->text.n};
+    return true;
+}
+
+bool json_take_text(json *j, arena *a, str *out)
+{
+    return json_next(j) == JSON_STRING ? json_copy_text(j, a, out) : json_skip_open(j);
+}
 
 /* ---- numbers ---- */
 
-enum { MAX_DIGITS = 27 }; /* of a number; what follows is cut */
+enum { MAX_DIGITS = 27 }; /* digits of a number; the rest is dropped */
 
 static wide pow10_wide(int n)
 {
@@ -47,7 +65,7 @@ static wide pow10_wide(int n)
     return v;
 }
 
-/* mantissa * 10^exp, with `cut` set when digits did not fit. */
+/* mantissa * 10^exp; `cut` is set when digits did not fit. */
 typedef struct parsed {
     wide mantissa;
     int digits, exp;
@@ -134,7 +152,7 @@ wide wide_round(wide v, int digits)
     return q;
 }
 
-/* Nearly all numbers are a few digits, maybe a point and a few more. */
+/* Parses numbers of a few digits and decimals, as nearly all numbers are. */
 static bool quick_scaled(str t, int scale, int64_t *v)
 {
     if (t.n == 0 || t.n > 17 || scale > 9) return false;
@@ -163,15 +181,15 @@ bool json_to_scaled(json *j, int scale, int64_t *v, bool *rounded)
     bool exact;
     if (!json_to_wide(j, scale + GUARD, &w, &exact)) return false;
     wide r = wide_round(w, GUARD);
-    if (r > INT64_MAX || r < INT64_MIN) return json_fail(j, "the number does not fit 64 bits");
+    if (r > INT64_MAX || r < INT64_MIN) return json_fail(j, "the number does not fit in 64 bits");
     if (!exact || r * 1000000 != w) *rounded = true;
     *v = (int64_t)r;
     return true;
 }
 
-/* ---- which format ---- */
+/* ---- format detection ---- */
 
-/* Keys that tell, and how deep they may lie to count (1 = of the outermost object). */
+/* Distinctive keys, and the depth down to which they count (1: only in the outermost object). */
 #define KEYS(X)                                                                                    \
     X(TRACE_EVENTS, "traceEvents", 1)                                                              \
     X(SCHEMA, "$schema", 1)                                                                        \
@@ -239,18 +257,19 @@ static json_kind kind_of_keys(uint64_t seen, bool speedscope)
     return JSON_KIND_OTHER;
 }
 
-typedef struct json_look {
-    uint64_t seen;   /* keys */
-    bool speedscope; /* by its $schema */
-} json_look;
+typedef struct json_keys {
+    uint64_t seen;   /* bit set of keys */
+    bool speedscope; /* $schema names speedscope */
+} json_keys;
 
-static bool says_speedscope(json *j)
+static bool is_speedscope_schema(json *j)
 {
     return json_next(j) == JSON_STRING && memmem(j->text.p, j->text.n, "speedscope", 10) != NULL;
 }
 
-/* All keys in the first bytes of a text that lies `outer` levels deep; it may be cut off. */
-static void look_at(str text, uint32_t outer, arena *a, json_look *l)
+/* Collects all keys in the first bytes of a text that is `outer` levels deep and may be
+ * truncated. */
+static void collect_keys(str text, uint32_t outer, arena *a, json_keys *l)
 {
     json j =
         json_open_text((str){text.p, text.n < JSON_KIND_LOOK ? text.n : JSON_KIND_LOOK}, a, NULL);
@@ -261,12 +280,13 @@ static void look_at(str text, uint32_t outer, arena *a, json_look *l)
         if (j.tok != JSON_KEY) continue;
         l->seen |= key_bit(j.text, j.depth + outer - array);
         if (!outer && j.depth == 1 && str_eq(j.text, STR("$schema")))
-            l->speedscope = says_speedscope(&j);
+            l->speedscope = is_speedscope_schema(&j);
     }
 }
 
-/* The keys of the outermost object, wherever they are, and the first bytes of each value. */
-static json_kind look_further(str bytes, arena *a, json_look *l)
+/* Collects the keys of the outermost object, wherever they are, and the first bytes of each
+ * value. */
+static json_kind collect_outer_keys(str bytes, arena *a, json_keys *l)
 {
     json j = json_open_text(bytes, a, NULL);
     json_kind kind = JSON_KIND_OTHER;
@@ -277,7 +297,7 @@ static json_kind look_further(str bytes, arena *a, json_look *l)
         if (json_next(&j) == JSON_FAIL) break;
         const char *value = j.window + (j.at - j.base);
         if (schema) l->speedscope = memmem(j.text.p, j.text.n, "speedscope", 10) != NULL;
-        look_at((str){value, (size_t)(bytes.p + bytes.n - value)}, 1, a, l);
+        collect_keys((str){value, (size_t)(bytes.p + bytes.n - value)}, 1, a, l);
         kind = kind_of_keys(l->seen, l->speedscope);
         if (!json_skip_open(&j)) break;
         arena_reset(a);
@@ -292,14 +312,14 @@ json_kind json_kind_of(str bytes)
     if (first == bytes.n || (bytes.p[first] != '{' && bytes.p[first] != '['))
         return JSON_KIND_OTHER;
     arena a = {.budget = 2 * JSON_KIND_LOOK};
-    json_look l = {0};
-    look_at(bytes, 0, &a, &l);
+    json_keys l = {0};
+    collect_keys(bytes, 0, &a, &l);
     bool events = bytes.p[first] == '[';
     json_kind kind = events ? l.seen >> K_PH & 1 ? JSON_KIND_CHROME : JSON_KIND_OTHER
                             : kind_of_keys(l.seen, l.speedscope);
     bool more = !events && kind == JSON_KIND_OTHER && bytes.n > JSON_KIND_LOOK && !is_otlp(l.seen);
     arena_reset(&a);
-    if (more) kind = look_further(bytes, &a, &l);
+    if (more) kind = collect_outer_keys(bytes, &a, &l);
     arena_free(&a);
     return kind;
 }

@@ -1,3 +1,4 @@
+/* Splits the observations of a profile into lanes, one per thread, and sorts each lane by time. */
 #include "format/lanes.h"
 
 #include "wire/carried.h"
@@ -33,12 +34,10 @@ typedef struct splitter {
     const model *m;
     arena *a;
     lanes *out;
-    uint32_t *role; /* attribute -> what it is for a lane */
+    uint32_t *role; /* by attribute: what it determines of a lane */
 } splitter;
 
 enum { ROLE_NONE, ROLE_TID, ROLE_NAME, ROLE_ID, ROLE_ARGS };
-
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 static uint32_t role_of(const dict *d, const attribute *x)
 {
@@ -96,7 +95,8 @@ static bool add_items(splitter *s, const sample *x, size_t sample_i, uint32_t la
     if (!vec_reserve(s->a, &s->out->items, n)) return false;
     for (uint32_t i = 0; i < n; i++)
         s->out->items.v[s->out->items.n++] = (lane_item){
-            .time = i < x->n_times ? x->times[i] : s->out->items.n, /* order, at least */
+            .time = i < x->n_times ? x->times[i]
+                                   : s->out->items.n, /* the position preserves the order */
             .value = i < x->n_values ? x->values[i] : 1,
             .stack = x->stack,
             .lane = lane_i,
@@ -123,7 +123,8 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Observations without a time beside others that have one go to the first of these: at 0 they would stretch the axis by decades. */
+/* If only some observations have a time, the others get the earliest of these times.  At 0 they
+ * would extend the time axis by decades. */
 static void place_untimed(const model *m, const profile *p, lanes *out)
 {
     uint64_t first = UINT64_MAX;
@@ -142,7 +143,7 @@ bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e)
 {
     *out = (lanes){.all_timed = true};
     splitter s = {m, a, out, arena_new(a, uint32_t, m->dict.attributes.n)};
-    if (!s.role) return out_of_memory(e);
+    if (!s.role) return err_memory(e);
     for (size_t i = 0; i < m->dict.attributes.n; i++)
         s.role[i] = role_of(&m->dict, &m->dict.attributes.v[i]);
     hash_index index = {0};
@@ -151,7 +152,7 @@ bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e)
         uint32_t args = 0, at;
         lane want = lane_of(&s, &x, &args);
         if (!find_lane(&s, &index, &want, &at) || !add_items(&s, &x, i, at, args))
-            return out_of_memory(e);
+            return err_memory(e);
     }
     if (out->timed && !out->all_timed) place_untimed(m, p, out);
     if (out->items.n) qsort(out->items.v, out->items.n, sizeof *out->items.v, by_time);

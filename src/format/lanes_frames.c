@@ -1,4 +1,4 @@
-/* Locations as frames of formats that have neither mappings nor inlined lines. */
+/* Turns locations into frames for formats that have neither mappings nor inlined lines. */
 #include "format/lanes.h"
 
 #include "wire/carried.h"
@@ -35,7 +35,7 @@ static bool find_frame(lane_frames *t, const lane_frame *f, uint32_t *at)
     return true;
 }
 
-/* The name of the function; without one the address. */
+/* Sets *out to the name of the function, or to the address if it has none. */
 static bool name_of(lane_frames *t, const location *l, const line *at, str *out)
 {
     const dict *d = &t->m->dict;
@@ -68,7 +68,8 @@ static bool add_frame(lane_frames *t, const location *l, const line *at)
     return slot && find_frame(t, &f, slot);
 }
 
-/* The physical function first: it is nearer the root than what was inlined into it. */
+/* Adds the frames of a location. The physical function comes first: it is nearer to the root than
+ * the functions inlined into it. */
 static bool expand(lane_frames *t, uint32_t location_i)
 {
     const location *l = &t->m->dict.locations.v[location_i];

@@ -1,4 +1,4 @@
-/* What is left behind when a model becomes lanes of frames. */
+/* Records what is lost when a model becomes lanes of frames. */
 #include "format/lanes.h"
 
 #include "base/ban.h"
@@ -16,7 +16,7 @@ static void lost(ledger *l, loss_concept c, uint64_t n, const char *path, str va
     ledger_add_n(l, STAGE_WRITE, c, NULL, n, path, value);
 }
 
-/* The first of several with one key is the one that counts. */
+/* Returns whether an earlier attribute has the same key; only the first one counts. */
 static bool again(const dict *d, const uint32_t *attrs, size_t i, str key)
 {
     for (size_t k = 0; k < i; k++)

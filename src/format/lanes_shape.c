@@ -1,4 +1,4 @@
-/* Whether the observations of a profile come back as the samples they were. */
+/* Determines whether a reader restores the observations of a profile as the same samples. */
 #include "format/lanes.h"
 
 #include "base/ban.h"
@@ -19,8 +19,8 @@ uint64_t lane_stack_identity(const lane_frames *f, uint64_t seed)
     return h;
 }
 
-/* Two samples of one identity become one. */
-static bool see_first(lane_shape *s, uint64_t identity)
+/* Adds an identity. Sets s->changed if it exists already: two samples then become one. */
+static bool find_identity(lane_shape *s, uint64_t identity)
 {
     if (!hash_index_room(&s->index, s->a)) return false;
     uint32_t i = hash_first(&s->index, identity);
@@ -33,12 +33,12 @@ static bool see_first(lane_shape *s, uint64_t identity)
     return true;
 }
 
-bool lane_shape_see(lane_shape *s, uint64_t identity, uint32_t sample_i, uint32_t nth)
+bool lane_shape_add(lane_shape *s, uint64_t identity, uint32_t sample_i, uint32_t nth)
 {
     if (s->changed) return true;
     if (s->seen.v[sample_i]++ != nth || (nth == 0 && sample_i != s->n_samples++))
         return s->changed = true;
-    return nth > 0 || see_first(s, identity);
+    return nth > 0 || find_identity(s, identity);
 }
 
 void lane_shape_end(const lane_shape *s, const model *m, const profile *p, bool values, bool times,
@@ -53,14 +53,14 @@ void lane_shape_end(const lane_shape *s, const model *m, const profile *p, bool 
         if (times && x.n_times < n)
             ledger_add_n(l, STAGE_WRITE, LOSS_SAMPLE_SHAPE, NULL, n - x.n_times,
                          "samples[].timestamps",
-                         STR("those without one take the time of their place"));
+                         STR("values without a time get the time of their position"));
     }
     if (changed)
         ledger_add(l, STAGE_WRITE, LOSS_SAMPLE_SHAPE, "samples", "samples",
-                   STR("equal ones become one, in order of time"));
+                   STR("equal ones are merged, in order of time"));
 }
 
-/* ---- intervals ---- */
+/* ---- intervals that events cannot represent ---- */
 
 static void lose_flat(lane_seam *s)
 {
@@ -74,20 +74,20 @@ void lane_seam_end(lane_seam *s)
     s->flat = false;
 }
 
-/* The stretch without length is covered by what follows it at once. */
-static void see_next(lane_seam *s, const u32s *next, bool covered, size_t depth)
+/* Ends an interval of length 0 when the next one begins. */
+static void end_flat(lane_seam *s, const u32s *next, bool covered, size_t depth)
 {
     bool parts = covered && next->n > depth && s->cuts && next->v[depth] == s->cut;
-    bool kept = s->opened ? !covered || s->told : parts;
-    if (!kept) lose_flat(s);
+    bool represented = s->opened ? !covered || s->has_args : parts;
+    if (!represented) lose_flat(s);
 }
 
-void lane_seam_see(lane_seam *s, const lane_frames *f, const u32s *open, const lane_item *x)
+void lane_seam_add(lane_seam *s, const lane_frames *f, const u32s *open, const lane_item *x)
 {
     size_t same = 0;
     while (same < open->n && same < f->stack.n && open->v[same] == f->stack.v[same]) same++;
     bool all_open = same == open->n, nothing_new = same == f->stack.n;
-    if (s->flat) see_next(s, &f->stack, all_open, open->n);
+    if (s->flat) end_flat(s, &f->stack, all_open, open->n);
     if (x->value && open->n && nothing_new && all_open && !(s->flat && s->opened)) {
         ledger_add(s->l, STAGE_WRITE, LOSS_TIMESTAMP, NULL, "samples[].timestamps",
                    STR("where equal neighbours meet"));
@@ -95,7 +95,7 @@ void lane_seam_see(lane_seam *s, const lane_frames *f, const u32s *open, const l
     }
     s->flat = !x->value;
     s->opened = !nothing_new;
-    s->told = x->args != 0;
+    s->has_args = x->args != 0;
     s->cuts = !all_open;
     s->cut = all_open ? 0 : open->v[same];
 }

@@ -1,3 +1,5 @@
+/* Converts intervals to stacks over time (nest.h). Most of the code handles intervals that end
+ * before a later one inside them does, and pieces of length 0 that keep the result unambiguous. */
 #include "format/nest.h"
 
 #include "base/ban.h"
@@ -62,7 +64,7 @@ uint32_t nest_stack(nest_tree *t, uint32_t node)
 
 void nest_reset(nest *n)
 {
-    n->open.n = n->shown = n->low = n->hidden = 0;
+    n->open.n = n->emitted = n->low = n->hidden = 0;
     n->at = INT64_MIN;
     n->cut = 0;
 }
@@ -72,7 +74,7 @@ static void emit(nest *n, int64_t length)
     nest_open *top = n->open.n ? &n->open.v[n->open.n - 1] : NULL;
     n->piece(n->self, top ? top->node : 0, top ? top->attr : 0, n->at, length);
     if (top) top->attr = 0;
-    n->shown = n->low = n->open.n;
+    n->emitted = n->low = n->open.n;
     n->cut = 0;
 }
 
@@ -82,7 +84,7 @@ static void pass(nest *n, int64_t t)
     if (n->open.n)
         emit(n, t - n->at);
     else
-        n->cut = 0; /* a pause tells neighbours apart */
+        n->cut = 0; /* a pause separates neighbours */
     n->at = t;
 }
 
@@ -92,10 +94,10 @@ static int64_t min_end_at(const nest *n, size_t i)
     return own < below ? own : below;
 }
 
-/* open.v[i] ends below intervals that go on: they move down. */
+/* Closes open.v[i] while inner intervals continue: they move one level towards the root. */
 static void close_inner(nest *n, size_t i)
 {
-    n->n_odd++;
+    n->n_overlaps++;
     memmove(&n->open.v[i], &n->open.v[i + 1], (n->open.n - i - 1) * sizeof *n->open.v);
     n->open.n--;
     for (size_t k = i; k < n->open.n; k++) {
@@ -103,21 +105,21 @@ static void close_inner(nest *n, size_t i)
         o->node = nest_child(n->t, k ? n->open.v[k - 1].node : 0, o->location);
         o->min_end = min_end_at(n, k);
     }
-    if (n->shown > i) n->shown--;
+    if (n->emitted > i) n->emitted--;
     if (n->low > i) n->low = i;
 }
 
 /* Closes open.v[i] now. */
 static void close_at(nest *n, size_t i)
 {
-    if (i + 1 > n->shown || n->open.v[i].attr) emit(n, 0);
+    if (i + 1 > n->emitted || n->open.v[i].attr) emit(n, 0);
     if (i + 1 < n->open.n) {
         close_inner(n, i);
         return;
     }
     uint32_t loc = n->open.v[i].location;
     n->open.n = i;
-    if (n->shown > i) n->shown = i;
+    if (n->emitted > i) n->emitted = i;
     if (i < n->low) n->low = i, n->cut = loc;
 }
 

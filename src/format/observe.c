@@ -1,3 +1,4 @@
+/* Groups observations by identity and writes them into the samples of the newest profile. */
 #include "format/observe.h"
 
 #include "wire/carried.h"
@@ -5,8 +6,8 @@
 
 observe observe_new(builder *b, arena *a) { return (observe){.b = b, .a = a, .first = UINT64_MAX}; }
 
-/* A large index is left to the arena: clearing it for each of many small threads would not be
- * linear. */
+/* A large index is not cleared but abandoned to the arena, because clearing it for each of many
+ * small threads would take quadratic time. */
 void observe_reset(observe *o)
 {
     enum { SMALL = 256 };
@@ -47,7 +48,7 @@ uint32_t observe_key(observe *o, uint32_t stack, const uint32_t *attrs, size_t n
     return index;
 }
 
-/* The lists of the newest sample: they are the last in the pools, so they can still grow. */
+/* Allocates the lists of a sample at the end of the pools. */
 static void give_room(observe *o, observed *k)
 {
     model *m = &o->b->m;

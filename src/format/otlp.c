@@ -1,4 +1,4 @@
-/* OTLP in protobuf: any layout in, the current one or v1.9 out. */
+/* OTLP in protobuf: reads any layout, writes the current one or v1.9. */
 #include "format/format.h"
 
 #include "base/utf8.h"
@@ -8,9 +8,9 @@
 
 enum { PROBED_FIELDS = 64, LAST_FIELD = 8, TEXT_LOOK = 512 };
 
-/* The top level of every layout has only messages and, in v1.6, strings: fields 1 to 8, all length
- * delimited.  A damaged file is still OTLP when it begins like one.  Text is not, although a line feed
- * is the tag of field 1: tags and lengths of a profile are control characters. */
+/* The top level of every layout has only length-delimited fields 1 to 8: messages and, in v1.6,
+ * strings. A damaged file counts as OTLP if its first fields match. Text does not, although a line
+ * feed is the tag of field 1: tags and lengths of a profile are control characters. */
 static unsigned detect(str bytes)
 {
     if (text_like(bytes.p, bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK)) return 0;

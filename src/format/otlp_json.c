@@ -1,34 +1,34 @@
-/* OTLP/JSON: one document, JSON lines, or documents one after another. */
+/* OTLP/JSON: one document, JSON lines, or concatenated documents. */
 #include "format/format.h"
 
 #include "wire/otlp_json.h"
 #include "base/ban.h"
 
-enum { LOOK = 64 * 1024 };
+enum { DETECT_BYTES = 64 * 1024 };
 
-static bool says(str bytes, const char *key)
+static bool contains_key(str bytes, const char *key)
 {
-    size_t n = bytes.n < LOOK ? bytes.n : LOOK;
+    size_t n = bytes.n < DETECT_BYTES ? bytes.n : DETECT_BYTES;
     return memmem(bytes.p, n, key, strlen(key)) != NULL;
 }
 
-/* {} is an empty message; text that stops before its first key may still become one. */
-static bool says_nothing(str bytes)
+/* Returns whether the text is {}, an empty message, or ends before its first key. */
+static bool is_empty(str bytes)
 {
     size_t i = 0;
-    while (i < bytes.n && bytes.p[i] != '"' && i < LOOK) i++;
+    while (i < bytes.n && bytes.p[i] != '"' && i < DETECT_BYTES) i++;
     return i == bytes.n;
 }
 
-/* The keys that OTLP's own documents have at the top; any other object is some other JSON. */
+/* Checks for the top-level keys of OTLP documents. */
 static unsigned detect(str bytes)
 {
     if (framing_detect(bytes, true) != FRAMING_JSON) return 0;
     static const char *const keys[] = {"\"resourceProfiles\"", "\"resource_profiles\"",
                                        "\"dictionary\"", "\"stringTable\""};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (says(bytes, keys[i])) return 90;
-    return says_nothing(bytes) ? 20 : 0;
+        if (contains_key(bytes, keys[i])) return 90;
+    return is_empty(bytes) ? 20 : 0;
 }
 
 static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,

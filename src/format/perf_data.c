@@ -1,4 +1,5 @@
-/* Linux perf.data, as `perf record` writes it to a file or a pipe.  docs/perf-data.md. */
+/* Entry point of the reader of Linux perf.data, which `perf record` writes to a file or a pipe
+ * (docs/perf-data.md). */
 #include "format/perf_data.h"
 
 #include "base/ban.h"
@@ -14,8 +15,7 @@ static unsigned detect(str bytes)
 static bool read_all(perf_data *d, model *out)
 {
     if (!perf_read_header(d) || !perf_scan(d)) return false;
-    if (!d->events.n)
-        return err_set(d->e, ERR_MALFORMED, "perf.data without a single event: nothing to read");
+    if (!d->events.n) return err_set(d->e, ERR_MALFORMED, "this perf.data contains no events");
     for (size_t i = 0; i < d->events.n; i++)
         if (!perf_name_event(d, &d->events.v[i])) return false;
     return perf_replay(d) && perf_build(d, out);
@@ -26,9 +26,9 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 {
     (void)f, (void)verdict;
     if (detect(bytes) == 0)
-        return err_at(e, ERR_MALFORMED, 0, "perf.data begins with PERFILE2; this does not");
+        return err_at(e, ERR_MALFORMED, 0, "expected PERFILE2 at the start of perf.data");
     perf_data *d = arena_new(a, perf_data, 1);
-    if (!d) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (!d) return arena_spent(a, e);
     d->in = bytes, d->o = o, d->a = a, d->e = e;
     return read_all(d, out);
 }

@@ -1,20 +1,21 @@
-/* format/perf_data.h - the reader of Linux perf.data, shared by perf_data*.c.  Pure.
+/* format/perf_data.h - the reader of Linux perf.data, shared by perf_data*.c. Pure.
  *
  *   header, attrs, features      perf_data_header.c, perf_data_feature.c, perf_data_trace.c
- *   records ─ inflate ─ index    perf_data_scan.c      one entry for each record that matters
- *   sort by time                 perf_data_scan.c      CPUs write their own streams
+ *   records ─ inflate ─ index    perf_data_scan.c      one entry for each record to replay
+ *   sort by time                 perf_data_scan.c      because each CPU writes its own stream
  *   replay                       perf_data_replay.c    threads, address spaces (perf_data_maps.c),
  *                                                      samples (perf_data_sample.c), stacks, off-CPU
  *   model                        perf_data_model.c
  *
- * Nothing is believed: every length is compared with what is left, and work is bounded by the size
- * of the input (and of what its compressed records inflate to). */
+ * The input is not trusted: every length is checked against the bytes that are left, and the work
+ * is bounded by the size of the input, including its decompressed records. */
 #pragma once
 #include "format/format.h"
 #include "model/builder.h"
 #include "model/executable.h"
 
-/* ---- numbers of the format (perf_event_open(2), tools/perf/Documentation/perf.data-file-format) ---- */
+/* ---- constants of the format (perf_event_open(2), tools/perf/Documentation/perf.data-file-format)
+ * ---- */
 
 enum {
     PERF_TYPE_HARDWARE = 0,
@@ -75,7 +76,7 @@ enum {
     REC_CGROUP = 19,
     REC_CALLCHAIN_DEFERRED = 22,
     REC_KERNEL_LIMIT =
-        64, /* below: the kernel's, ending in a sample id; from here on: perf's own */
+        64, /* smaller types are the kernel's and end in a sample id; others are perf's own */
     REC_ATTR = 64,
     REC_EVENT_TYPE = 65,
     REC_TRACING_DATA = 66,
@@ -92,13 +93,13 @@ enum {
     REC_COMPRESSED = 81,
     REC_FINISHED_INIT = 82,
     REC_COMPRESSED2 = 83,
-    REC_COUNT = 96, /* types that are told apart when counting */
+    REC_COUNT = 96, /* types that are counted separately */
 };
 enum {
     MISC_CPUMODE = 7,
     MISC_MMAP_BUILD_ID = 1 << 14,
     MISC_BUILD_ID_SIZE = 1 << 15,
-    MISC_MMAP_DATA = 1 << 13, /* not executable */
+    MISC_MMAP_DATA = 1 << 13, /* the mapping is not executable */
     MISC_COMM_EXEC = 1 << 13,
     MISC_FORK_EXEC = 1 << 13,
     MISC_SWITCH_OUT = 1 << 13,
@@ -113,31 +114,31 @@ enum { REC_HEADER = 8, BUILD_ID_MAX = 20, PERF_ATTR_MIN = 64, PERF_N_FEATURES = 
 typedef struct perf_row { /* one sample, ready for its profile */
     uint64_t time;
     int64_t value;
-    uint32_t stack, who;
-    uint32_t cpu;       /* NO_CPU: not recorded */
+    uint32_t stack, task;
+    uint32_t cpu;       /* NO_CPU: unknown */
     uint32_t container; /* index + 1 of cgroups; 0 = none */
-    uint8_t state;      /* off-CPU: index + 1 of perf_states; 0 = not known */
+    uint8_t state;      /* off-CPU: index + 1 of perf_states; 0 = unknown */
     bool upper;         /* off-CPU: the value is an upper bound */
 } perf_row;
 #define NO_CPU UINT32_MAX
-#define OPEN_INTERVAL INT64_MIN /* value of an off-CPU row that has no end yet */
+#define OPEN_INTERVAL INT64_MIN /* value of an off-CPU row without an end so far */
 
 typedef struct perf_event {
     uint32_t type;
     uint64_t config, period, sample_type, read_format, branch_type, flags;
-    uint64_t regs_user; /* mask */
+    uint64_t regs_user; /* mask of recorded registers */
     uint32_t n_regs_intr;
     int32_t clockid;
     bool freq, sample_id_all, use_clockid, is_sched_switch;
-    bool no_user_chain; /* call chains of the kernel only: the user part is to be unwound */
-    int user_ip;        /* then: place of the user's ip among regs_user; -1: not there */
-    str name;           /* as the file says; else made from type and config */
+    bool no_user_chain; /* call chains of the kernel only: the user part must be unwound */
+    int user_ip;        /* position of the user's ip in regs_user; -1: missing */
+    str name;           /* from the file, or derived from type and config */
     uint64_t lost;      /* samples that the kernel dropped */
     VEC(perf_row) rows;
 } perf_event;
 
 typedef struct perf_id { /* a counter: one event on one CPU or thread */
-    uint64_t id, last;   /* last: total that a READ saw before */
+    uint64_t id, last;   /* last: value of the previous READ record */
     uint32_t event;
 } perf_id;
 
@@ -146,20 +147,20 @@ typedef struct perf_id { /* a counter: one event on one CPU or thread */
 typedef struct perf_map { /* one MMAP record */
     uint64_t start, limit, offset;
     str filename, build_id; /* build id: raw bytes; empty = not in the record */
-    uint32_t mapping;       /* in the dictionary; 0 = not there yet */
+    uint32_t mapping;       /* index in the dictionary; 0 = not added yet */
     uint32_t frame_type;    /* attribute of its locations; 0 = none */
 } perf_map;
 
 typedef struct perf_node {
-    uint64_t start, limit; /* the part of `map` that nothing newer covers */
+    uint64_t start, limit; /* the part of `map` that no newer map covers */
     uint32_t map, left, right, owner, height;
 } perf_node;
 
-/* A set of maps that do not overlap, as a balanced tree.  Nodes are shared between a process and
- * the children it forked until one of them changes (`owner`), so a fork costs nothing. */
+/* A set of maps that do not overlap, as a balanced tree. A process and its forked children share
+ * nodes until one of them changes (`owner`), so a fork copies nothing. */
 typedef struct perf_space {
     uint32_t root, owner;
-    uint32_t version; /* equal versions hold equal maps, also across processes */
+    uint32_t version; /* equal versions have equal maps, also across processes */
 } perf_space;
 
 typedef struct perf_maps {
@@ -171,7 +172,8 @@ typedef struct perf_maps {
 
 #define NO_MAP UINT32_MAX
 NODISCARD bool perf_maps_init(perf_maps *m, arena *a);
-/* Adds maps.v[map] over [start, limit): what it covers of older maps is gone.  false: memory. */
+/* Adds maps.v[map] over [start, limit); the parts of older maps that it covers are removed. false:
+ * out of memory. */
 NODISCARD bool perf_space_add(perf_maps *m, perf_space *s, uint32_t map);
 uint32_t perf_space_find(const perf_maps *m, const perf_space *s, uint64_t address);
 void perf_space_fork(perf_maps *m, perf_space *parent, perf_space *child);
@@ -179,23 +181,23 @@ void perf_space_clear(perf_maps *m, perf_space *s);
 
 /* ---- threads ---- */
 
-typedef struct perf_who { /* what a thread was at a time */
+typedef struct perf_task { /* a thread while its name does not change */
     uint32_t pid, tid;
-    str comm;                               /* empty = never told */
-    uint32_t pid_attr, tid_attr, comm_attr; /* 0 = to be made: the model holds what samples use */
-} perf_who;
+    str comm;                               /* empty = unknown */
+    uint32_t pid_attr, tid_attr, comm_attr; /* attributes; 0 = not created yet */
+} perf_task;
 
 typedef struct perf_thread {
     uint32_t tid, pid;
     str comm;
-    uint32_t who;        /* index + 1 in perf_data.who; 0 = to be made */
-    uint32_t off;        /* row + 1 of off_cpu that waits for its end; 0 = running */
+    uint32_t task;       /* index + 1 in perf_data.tasks; 0 = not created yet */
+    uint32_t off;        /* row + 1 of off_cpu that has no end yet; 0 = running */
     uint32_t stopped_at; /* stack of the newest context-switches sample; 0 = none since it ran */
 } perf_thread;
 
 typedef struct perf_process {
     uint32_t pid;
-    uint32_t main; /* map + 1 of its executable: what the kernel maps first; 0 = not seen */
+    uint32_t main; /* map + 1 of its executable, which the kernel maps first; 0 = unknown */
     bool noted;    /* `main` is in perf_data.mains */
     perf_space space;
 } perf_process;
@@ -204,7 +206,7 @@ typedef struct perf_process {
 
 typedef struct perf_entry { /* a record to replay */
     uint64_t time;
-    uint64_t at; /* byte in the input, or in `inflated` with IN_INFLATED set */
+    uint64_t at; /* offset in the input or, with IN_INFLATED set, in `inflated` */
 } perf_entry;
 #define IN_INFLATED ((uint64_t)1 << 63)
 
@@ -214,7 +216,7 @@ typedef struct perf_build_id {
     uint32_t n;
 } perf_build_id;
 
-typedef struct perf_switch_fields { /* of the raw data of sched:sched_switch */
+typedef struct perf_switch_fields { /* layout of the raw data of sched:sched_switch */
     bool found;
     uint32_t prev_pid, prev_state, prev_state_size, next_pid; /* byte offsets */
 } perf_switch_fields;
@@ -229,20 +231,20 @@ typedef struct perf_cgroup {
     str container;
 } perf_cgroup;
 
-/* The scheduler's tracepoints speak of pids as the kernel sees them; samples as perf did, maybe in
- * a namespace.  Who was switched out shows which is which. */
+/* The scheduler's tracepoints have pids of the initial namespace, samples those of perf's
+ * namespace. The thread that is switched out has both, which connects the two. */
 typedef struct perf_raw_pid {
-    uint32_t raw, thread; /* index of threads */
+    uint32_t raw, thread; /* pid in a tracepoint; index of threads */
 } perf_raw_pid;
 
-typedef struct perf_chain { /* a call chain met before */
+typedef struct perf_chain { /* cache entry of a call chain */
     const uint8_t *p;       /* its n addresses, markers included */
     uint64_t n, ip, user_ip;
     uint32_t user, kernel; /* versions of the address spaces */
     uint32_t mode, stack;
 } perf_chain;
 
-typedef struct perf_place { /* an address met before */
+typedef struct perf_place { /* cache entry of an address */
     uint64_t address;
     uint32_t version, location;
     uint32_t kernel; /* 0 or 1 */
@@ -253,16 +255,16 @@ typedef struct perf_data {
     const read_opts *o;
     arena *a;
     err *e;
-    bool swap; /* written on a machine of the other byte order */
+    bool swap; /* the writer had the other byte order */
     bool pipe;
 
-    /* what the header says */
+    /* from the header */
     uint64_t data_at, data_end; /* bytes of the record stream */
     bool truncated;
     uint64_t features[PERF_N_FEATURES / 64];
     VEC(perf_event) events;
     VEC(perf_id) ids;
-    uint64_t n_ids_claimed; /* duplicates included */
+    uint64_t n_ids_claimed; /* number of ids, including duplicates */
     hash_index by_id;
     VEC(perf_build_id) build_ids;
     hash_index by_filename;
@@ -292,7 +294,7 @@ typedef struct perf_data {
     perf_space kernel;
     VEC(perf_process) processes;
     VEC(perf_thread) threads;
-    VEC(perf_who) who;
+    VEC(perf_task) task;
     hash_index by_pid, by_tid, by_raw_pid, by_chain, by_place;
     VEC(perf_chain) chains;
     VEC(perf_place) places;
@@ -300,10 +302,10 @@ typedef struct perf_data {
     VEC(perf_cgroup) cgroups;
     hash_index by_cgroup;
     VEC(perf_raw_pid) raw_pids;
-    perf_event off_cpu;     /* no event of the file: intervals between switches */
-    bool has_sched_switch;  /* by tracepoint; SWITCH records then only end intervals */
-    uint64_t n_deferred;    /* chains whose user part was promised for later */
-    uint64_t n_unknown_ids; /* samples and counters of no known event */
+    perf_event off_cpu;     /* not an event of the file; its rows are off-CPU intervals */
+    bool has_sched_switch;  /* its tracepoint begins intervals; SWITCH records only end them */
+    uint64_t n_deferred;    /* chains whose user part is in a later record */
+    uint64_t n_unknown_ids; /* samples and counters of unknown events */
     uint32_t attr_kernel, attr_native;
     uint64_t first_time, last_time_noted;
     bool has_times;
@@ -311,7 +313,7 @@ typedef struct perf_data {
     uint32_t last_cpu, last_cpu_attr;
     uint32_t one_pid; /* the process of all samples so far */
     bool several_pids;
-    uint32_t mains[MODEL_EXECUTABLES]; /* executables of processes with samples, maps + 1 */
+    uint32_t mains[MODEL_EXECUTABLES]; /* executables of processes with samples: map + 1 */
     size_t n_mains;
 } perf_data;
 
@@ -340,7 +342,7 @@ static inline uint16_t perf_u16(const perf_data *d, const uint8_t *p)
 
 static inline unsigned perf_n_bits(uint64_t bits) { return (unsigned)__builtin_popcountll(bits); }
 
-/* Text up to its NUL or the end of the n bytes. */
+/* Returns the text up to its NUL or the end of the n bytes. */
 static inline str perf_text(const uint8_t *p, size_t n)
 {
     return (str){(const char *)p, n ? strnlen((const char *)p, n) : 0};
@@ -348,7 +350,7 @@ static inline str perf_text(const uint8_t *p, size_t n)
 
 static inline const uint8_t *perf_bytes(const perf_data *d) { return (const uint8_t *)d->in.p; }
 
-/* Is [at, at + n) inside the input? */
+/* Returns whether [at, at + n) is inside the input. */
 static inline bool perf_inside(const perf_data *d, uint64_t at, uint64_t n)
 {
     return at <= d->in.n && n <= d->in.n - at;
@@ -360,34 +362,35 @@ typedef struct perf_record {
     uint32_t type;
     uint16_t misc, size;
     const uint8_t *body; /* size - REC_HEADER bytes */
-    uint64_t at;         /* as perf_entry.at */
+    uint64_t at;         /* same as perf_entry.at */
 } perf_record;
 
 static inline size_t perf_body_size(const perf_record *r) { return (size_t)r->size - REC_HEADER; }
 
-/* A failure at byte `in_body` of the record; always false. */
+/* Sets an error at byte `in_body` of the record; always returns false. */
 bool perf_fail(const perf_data *d, const perf_record *r, size_t in_body, const char *fmt, ...)
     PRINTF(4, 5);
-bool perf_no_memory(const perf_data *d);
 
 /* ---- header and features ---- */
 
-/* Header, attributes and, in file mode, the features; sets data_at and data_end. */
+/* Reads header, attributes and, in file mode, the features; sets data_at and data_end. */
 NODISCARD bool perf_read_header(perf_data *d);
-/* An attribute of `n` bytes at p: a new event, or NULL with the error set (`at`: its byte). */
+/* Adds an event from a perf_event_attr of `n` bytes at p, which is byte `at` of the input. Returns
+ * NULL on failure. */
 NODISCARD perf_event *perf_add_event(perf_data *d, const uint8_t *p, size_t n, uint64_t at);
-/* n ids for events.v[event]. */
+/* Adds n ids to events.v[event]. */
 NODISCARD bool perf_add_ids(perf_data *d, uint32_t event, const uint8_t *p, uint64_t n,
                             uint64_t at);
-/* The event of a counter's id; NULL: unknown. */
+/* Returns the entry of a counter's id, or NULL if it is unknown. */
 perf_id *perf_find_id(const perf_data *d, uint64_t id);
-/* One feature section.  What is damaged is left out: features only describe. */
+/* Reads one feature section. Skips a damaged one, because features only describe the recording. */
 NODISCARD bool perf_read_feature(perf_data *d, unsigned bit, const uint8_t *p, size_t n);
 NODISCARD bool perf_add_build_id(perf_data *d, uint16_t misc, const uint8_t *body, size_t n);
 const perf_build_id *perf_find_build_id(const perf_data *d, str filename);
-/* Formats of tracepoints: the fields of sched_switch, and names for events without one. */
+/* Reads the formats of tracepoints: the fields of sched_switch, and names for events without
+ * one. */
 NODISCARD bool perf_read_tracing(perf_data *d, const uint8_t *p, size_t n);
-/* Name of an event that the file does not name. */
+/* Names an event that the file does not name. */
 NODISCARD bool perf_name_event(perf_data *d, perf_event *v);
 const char *perf_feature_name(unsigned bit);
 bool perf_feature_used(unsigned bit);
@@ -396,7 +399,7 @@ bool perf_feature_used(unsigned bit);
 
 NODISCARD bool perf_scan(perf_data *d);
 void perf_sort(perf_entry *v, perf_entry *scratch, size_t n);
-/* The record of an entry; its bounds were checked by the scan. */
+/* Returns the record of an entry; the scan has checked its bounds. */
 perf_record perf_record_of(const perf_data *d, uint64_t at);
 
 /* ---- samples ---- */
@@ -412,43 +415,48 @@ typedef struct perf_sample {
 } perf_sample;
 
 #define NO_ID UINT64_MAX
-/* The event that a record belongs to: by its id, else the first.  NULL: no events at all. */
+/* Returns the event that a record belongs to: by its id, otherwise the first. Returns NULL if there
+ * are no events. */
 perf_event *perf_event_of(const perf_data *d, const perf_record *r);
-/* Only the time of a sample; false: it has none. */
+/* Reads only the time of a sample. Returns false if it has none. */
 bool perf_sample_time(const perf_data *d, const perf_record *r, uint64_t *time);
 NODISCARD bool perf_decode_sample(perf_data *d, const perf_record *r, perf_sample *out);
 /* Finds the user's ip among the registers of an event (perf_event.user_ip). */
 void perf_find_user_ip(const perf_data *d, perf_event *v);
-/* Fields at the end of a kernel record that is no sample; what is absent stays 0 (id: NO_ID). */
+/* Reads the fields at the end of a kernel record that is not a sample; missing ones stay 0 (id:
+ * NO_ID). */
 void perf_decode_trailer(const perf_data *d, const perf_record *r, perf_sample *out);
-/* Bytes of the trailer, to be left out of texts. */
+/* Returns the size of the fields at the end of a record, which are not part of its texts. */
 size_t perf_trailer_size(const perf_event *v);
 
 /* ---- replay, model ---- */
 
 NODISCARD bool perf_replay(perf_data *d);
-perf_thread *perf_thread_of(perf_data *d, uint32_t pid, uint32_t tid); /* NULL: memory */
-perf_process *perf_process_of(perf_data *d, uint32_t pid);             /* NULL: memory */
-uint32_t perf_who_of(perf_data *d, perf_thread *t);
-void perf_note_time(perf_data *d, uint64_t time); /* the profiles cover it */
+perf_thread *perf_thread_of(perf_data *d, uint32_t pid, uint32_t tid); /* NULL: out of memory */
+perf_process *perf_process_of(perf_data *d, uint32_t pid);             /* NULL: out of memory */
+uint32_t perf_task_of(perf_data *d, perf_thread *t);
+void perf_note_time(perf_data *d, uint64_t time); /* extends the time range of the profiles */
 NODISCARD bool perf_push_row(perf_data *d, perf_event *v, const perf_row *row);
 
-/* The executable of the first process with samples is in the model, also when no sample is in it. */
+/* Adds the executable of the first process with samples to the model, also when no sample is in
+ * it. */
 void perf_use_main(perf_data *d);
 
-/* The stack of a sample; out of memory shows in d->b.failed. */
+/* Returns the stack of a sample. Sets d->b.failed when out of memory. */
 uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p);
 
-/* Off-CPU time (perf_data_offcpu.c): what samples and SWITCH records say about it. */
-extern const char perf_states[]; /* of threads, as ps names them: "RSDT..." */
+/* Off-CPU time from samples and SWITCH records (perf_data_offcpu.c). */
+extern const char perf_states[]; /* states of threads, as letters of ps: "RSDT..." */
 void perf_off_init(perf_data *d);
 NODISCARD bool perf_off_sample(perf_data *d, const perf_sample *s, perf_thread *t, uint32_t stack);
 NODISCARD bool perf_off_record(perf_data *d, const perf_record *r);
 
 NODISCARD bool perf_build(perf_data *d, model *out);
 
-/* Compiled code of a file, as far as its name tells; the rest may be made at run time. */
+/* Returns whether the name suggests a file of compiled code; other code may be generated at run
+ * time. */
 bool perf_is_native(str filename);
 
-/* Text as OTLP wants it: bytes that are no UTF-8 become U+FFFD (a copy in the arena). */
+/* Returns the text as UTF-8. If it has invalid bytes, returns a copy in the arena with U+FFFD
+ * instead. */
 str perf_utf8(perf_data *d, str s);

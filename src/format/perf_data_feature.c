@@ -1,6 +1,8 @@
-/* Features of perf.data: sections that describe the recording.  A damaged one is left out. */
+/* Reads the features of perf.data: sections that describe the recording. Damaged ones are
+ * skipped. */
 #include "format/perf_data.h"
 
+#include "base/text.h"
 #include "base/ban.h"
 
 enum {
@@ -46,7 +48,7 @@ bool perf_feature_used(unsigned bit)
     case HEADER_CPUDESC:
     case HEADER_CMDLINE:
     case HEADER_EVENT_DESC:
-    case HEADER_SAMPLE_TIME: /* the samples say it */
+    case HEADER_SAMPLE_TIME: /* the samples have this information */
     case HEADER_COMPRESSED:
     case HEADER_CLOCKID:
     case HEADER_CLOCK_DATA: return true;
@@ -54,7 +56,7 @@ bool perf_feature_used(unsigned bit)
     }
 }
 
-/* A walk over one section; running out of bytes sets `bad` and yields zeros. */
+/* A cursor over one section. Reading past the end sets `bad` and returns zeros. */
 typedef struct walk {
     const perf_data *d;
     const uint8_t *p;
@@ -96,7 +98,7 @@ static str take_text(walk *w) /* u4 length with padding, then the bytes */
 
 /* ---- build ids ---- */
 
-enum { BUILD_ID_FIXED = 4 + 24 }; /* pid, id and its size; then the name */
+enum { BUILD_ID_FIXED = 4 + 24 }; /* pid, id and its size; the name follows */
 
 static uint32_t by_name(const perf_data *d, str name, uint64_t h, bool *found)
 {
@@ -110,29 +112,28 @@ static uint32_t by_name(const perf_data *d, str name, uint64_t h, bool *found)
 
 static bool put_build_id(perf_data *d, perf_build_id id)
 {
-    if (!hash_index_room(&d->by_filename, d->a)) return perf_no_memory(d);
+    if (!hash_index_room(&d->by_filename, d->a)) return arena_spent(d->a, d->e);
     uint64_t h = hash_bytes(id.filename.p, id.filename.n, d->by_filename.seed);
     bool found;
     uint32_t i = by_name(d, id.filename, h, &found);
     if (found) return true;
     perf_build_id *b = vec_push(d->a, &d->build_ids);
-    if (!b) return perf_no_memory(d);
+    if (!b) return arena_spent(d->a, d->e);
     *b = id;
     hash_put(&d->by_filename, i, h, (uint32_t)(d->build_ids.n - 1));
     return true;
 }
 
-/* The module ".../snd-hda.ko.xz" is mapped as "[snd_hda]": known under both names. */
+/* Stores the build id of module ".../snd-hda.ko.xz" also under "[snd_hda]", the name of its
+ * mapping. */
 static bool put_module(perf_data *d, perf_build_id id)
 {
-    str f = id.filename;
-    const char *slash = f.n ? memrchr(f.p, '/', f.n) : NULL;
-    if (slash) f = (str){slash + 1, f.n - (size_t)(slash + 1 - f.p)};
+    str f = str_base_name(id.filename);
     const char *dot = f.n ? memmem(f.p, f.n, ".ko", 3) : NULL;
     if (!dot) return true;
     size_t n = (size_t)(dot - f.p);
     char *p = arena_alloc(d->a, n + 2);
-    if (!p) return perf_no_memory(d);
+    if (!p) return arena_spent(d->a, d->e);
     p[0] = '[';
     for (size_t i = 0; i < n; i++) p[i + 1] = f.p[i] == '-' ? '_' : f.p[i];
     p[n + 1] = ']';
@@ -173,7 +174,7 @@ static bool read_build_ids(perf_data *d, walk w)
 
 /* ---- names of events ---- */
 
-/* The event that has one of these ids, otherwise the i-th. */
+/* Returns the event that has one of these ids, otherwise the i-th. */
 static perf_event *event_described(const perf_data *d, const uint8_t *ids, uint32_t n, uint32_t i)
 {
     for (uint32_t k = 0; k < n; k++) {
@@ -197,7 +198,7 @@ static void read_event_desc(perf_data *d, walk w)
     }
 }
 
-/* ---- the rest ---- */
+/* ---- other features ---- */
 
 static bool read_cmdline(perf_data *d, walk w)
 {
@@ -206,7 +207,7 @@ static bool read_cmdline(perf_data *d, walk w)
         str s = take_text(&w);
         if (w.bad) return true;
         str *slot = vec_push(d->a, &d->cmdline);
-        if (!slot) return perf_no_memory(d);
+        if (!slot) return arena_spent(d->a, d->e);
         *slot = s;
     }
     return true;
@@ -223,7 +224,7 @@ static void read_clock_data(perf_data *d, walk w)
     d->clock_ns = clock;
 }
 
-static void keep(str *to, walk w)
+static void store_text(str *to, walk w)
 {
     str s = take_text(&w);
     if (!w.bad) *to = s;
@@ -235,11 +236,11 @@ bool perf_read_feature(perf_data *d, unsigned bit, const uint8_t *p, size_t n)
     switch (bit) {
     case HEADER_TRACING_DATA: return perf_read_tracing(d, p, n);
     case HEADER_BUILD_ID: return read_build_ids(d, w);
-    case HEADER_HOSTNAME: keep(&d->hostname, w); break;
-    case HEADER_OSRELEASE: keep(&d->os_release, w); break;
-    case HEADER_VERSION: keep(&d->perf_version, w); break;
-    case HEADER_ARCH: keep(&d->arch, w); break;
-    case HEADER_CPUDESC: keep(&d->cpu_desc, w); break;
+    case HEADER_HOSTNAME: store_text(&d->hostname, w); break;
+    case HEADER_OSRELEASE: store_text(&d->os_release, w); break;
+    case HEADER_VERSION: store_text(&d->perf_version, w); break;
+    case HEADER_ARCH: store_text(&d->arch, w); break;
+    case HEADER_CPUDESC: store_text(&d->cpu_desc, w); break;
     case HEADER_CMDLINE: return read_cmdline(d, w);
     case HEADER_EVENT_DESC: read_event_desc(d, w); break;
     case HEADER_CLOCK_DATA: read_clock_data(d, w); break;

@@ -1,8 +1,8 @@
-/* The header of perf.data, its attributes and the counters' ids.
+/* Reads the header of perf.data, its attributes and the counters' ids.
  *
  *   file mode   0 magic  8 size = 104  16 attr_size  24 attrs  40 data  56 event types  72 features[4]
  *   pipe mode   0 magic  8 size = 16   then records
- *   attrs       perf_event_attr (as long as its own size field says), then {offset, size} of its ids */
+ *   attrs       perf_event_attr (as long as its own size field states), then {offset, size} of its ids */
 #include "format/perf_data.h"
 
 #include "base/ban.h"
@@ -10,7 +10,7 @@
 
 enum {
     HEADER_FILE = 104,
-    HEADER_FILE_OLD = 72, /* before 2.6.32: no features */
+    HEADER_FILE_OLD = 72, /* header without features, before Linux 2.6.32 */
     HEADER_PIPE = 16,
     ATTR_SECTION = 16,
     ATTR_MAX = 4096,
@@ -26,14 +26,10 @@ static section take_section(const perf_data *d, uint64_t at)
     return (section){perf_u64(d, perf_bytes(d) + at), perf_u64(d, perf_bytes(d) + at + 8)};
 }
 
-bool perf_no_memory(const perf_data *d)
-{
-    return err_set(d->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", d->a->budget);
-}
-
 /* ---- events ---- */
 
-/* Bit fields are laid out from the other end of each byte on a machine of the other byte order. */
+/* Reads bit fields, which a machine of the other byte order stores from the other end of each
+ * byte. */
 static uint64_t take_flags(const perf_data *d, const uint8_t *p)
 {
     uint64_t v = 0;
@@ -57,7 +53,7 @@ perf_event *perf_add_event(perf_data *d, const uint8_t *p, size_t n, uint64_t at
         return NULL;
     }
     perf_event *v = vec_push(d->a, &d->events);
-    if (!v) return perf_no_memory(d), NULL;
+    if (!v) return arena_spent(d->a, d->e), NULL;
     v->type = perf_u32(d, p);
     v->config = perf_u64(d, p + 8);
     v->period = perf_u64(d, p + 16);
@@ -87,16 +83,17 @@ perf_id *perf_find_id(const perf_data *d, uint64_t id)
 
 bool perf_add_ids(perf_data *d, uint32_t event, const uint8_t *p, uint64_t n, uint64_t at)
 {
-    /* Sections may point at the same bytes again and again; honest ones cannot exceed the file. */
+    /* Sections may refer to the same bytes repeatedly, but the ids of a valid file cannot exceed
+     * its size. */
     if (n > d->in.n / 8 - d->n_ids_claimed)
         return err_at(d->e, ERR_MALFORMED, at, "the id lists of the events overlap");
     d->n_ids_claimed += n;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t id = perf_u64(d, p + i * 8);
         if (perf_find_id(d, id)) continue;
-        if (!hash_index_room(&d->by_id, d->a)) return perf_no_memory(d);
+        if (!hash_index_room(&d->by_id, d->a)) return arena_spent(d->a, d->e);
         perf_id *slot = vec_push(d->a, &d->ids);
-        if (!slot) return perf_no_memory(d);
+        if (!slot) return arena_spent(d->a, d->e);
         *slot = (perf_id){.id = id, .event = event};
         uint64_t h = hash_mix(d->by_id.seed, id);
         uint32_t k = hash_first(&d->by_id, h);
@@ -116,13 +113,13 @@ static bool read_attr(perf_data *d, uint64_t *at, uint64_t end)
     if (size == 0) size = PERF_ATTR_MIN;
     if (size < PERF_ATTR_MIN || size > ATTR_MAX || size + ATTR_SECTION > end - *at)
         return err_at(d->e, ERR_MALFORMED, *at + 4,
-                      "an event claims %u bytes; the attribute section holds %" PRIu64, size,
+                      "an event claims %u bytes; the attribute section has %" PRIu64, size,
                       end - *at);
     uint32_t event = (uint32_t)d->events.n;
     if (!perf_add_event(d, p, size, *at)) return false;
     section ids = take_section(d, *at + size);
     if (!perf_inside(d, ids.at, ids.n)) {
-        d->truncated = true; /* ids follow the header, but a cut file still tells what it has */
+        d->truncated = true; /* ids follow the header, so a truncated file is still readable */
         ids.n = ids.at < d->in.n ? d->in.n - ids.at : 0;
     }
     if (ids.n && !perf_add_ids(d, event, perf_bytes(d) + ids.at, ids.n / 8, *at + size))
@@ -186,7 +183,8 @@ static bool read_file_header(perf_data *d, uint64_t size)
             d->features[i] = perf_u64(d, perf_bytes(d) + 72 + 8 * i);
     if (!read_attrs(d, attrs)) return false;
     d->data_at = data.at < d->in.n ? data.at : d->in.n;
-    /* Size 0: the recorder was killed before it could write it; records run to the end. */
+    /* Size 0 means that the recorder was killed before it wrote the size; records extend to the
+     * end. */
     bool unfinished = data.n == 0, cut = !unfinished && !perf_inside(d, data.at, data.n);
     d->data_end = unfinished || cut ? d->in.n : data.at + data.n;
     if (unfinished || cut) {
@@ -207,7 +205,7 @@ bool perf_read_header(perf_data *d)
     if (size == HEADER_FILE || size == HEADER_FILE_OLD) return read_file_header(d, size);
     if (size != HEADER_PIPE)
         return err_at(d->e, ERR_MALFORMED, 8,
-                      "a header of %" PRIu64 " bytes: perf.data has %d (file) or %d (pipe)", size,
+                      "the header has %" PRIu64 " bytes, expected %d (file) or %d (pipe)", size,
                       HEADER_FILE, HEADER_PIPE);
     d->pipe = true;
     d->data_at = HEADER_PIPE;

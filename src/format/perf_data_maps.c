@@ -1,16 +1,16 @@
-/* Address spaces of perf.data: AVL trees of intervals, cut and put together by split and join.
+/* Address spaces of perf.data: AVL trees of intervals, changed by split and join.
  *
  *   add [s, l):   older maps   ▒▒▒▒▒▒▒▒▒   ▒▒▒▒▒   ▒▒▒▒▒▒▒▒
  *                 the new one        ████████████████
- *                 afterwards   ▒▒▒▒▒▒████████████████▒▒▒▒▒     the ends of what it cuts stay
+ *                 afterwards   ▒▒▒▒▒▒████████████████▒▒▒▒▒     uncovered parts remain
  *
- * (1) Nodes of one tree never overlap and are ordered by `start`.
- * (2) A node may only be written by the tree whose `owner` it bears; others copy it first. */
+ * (1) Nodes of one tree never overlap and are ordered by `start`. (2) Nodes are copy-on-write: only
+ * the tree with the same `owner` may modify a node; other trees copy it first. */
 #include "format/perf_data.h"
 
 #include "base/ban.h"
 
-/* An add touches a few paths of the tree; 64 levels hold more nodes than memory does. */
+/* An insertion copies at most 8 paths of at most 64 nodes each. */
 enum { NODES_PER_ADD = 512 };
 
 bool perf_maps_init(perf_maps *m, arena *a)
@@ -30,7 +30,7 @@ static perf_node *at(const tree *t, uint32_t i) { return &t->m->nodes.v[i]; }
 
 static uint32_t height(const tree *t, uint32_t i) { return i ? at(t, i)->height : 0; }
 
-static uint32_t add_node(const tree *t, perf_node from) /* room was made by perf_space_add */
+static uint32_t add_node(const tree *t, perf_node from) /* perf_space_add has reserved memory */
 {
     from.owner = t->owner;
     t->m->nodes.v[t->m->nodes.n] = from;
@@ -66,7 +66,7 @@ static uint32_t rotate_right(const tree *t, uint32_t i)
     return l;
 }
 
-/* Node i (owned) with these children, whose heights differ by at most two. */
+/* Returns node i (owned) with these children, whose heights differ by at most two. */
 static uint32_t balance(const tree *t, uint32_t i, uint32_t left, uint32_t right)
 {
     uint32_t l = height(t, left), r = height(t, right);
@@ -86,7 +86,7 @@ static uint32_t balance(const tree *t, uint32_t i, uint32_t left, uint32_t right
     return i;
 }
 
-/* All of `left`, node i (owned), all of `right`, in this order. */
+/* Joins all of `left`, node i (owned) and all of `right`, in this order. */
 static uint32_t join(const tree *t, uint32_t left, uint32_t i, uint32_t right)
 {
     if (height(t, left) > height(t, right) + 1) {
@@ -107,7 +107,7 @@ typedef struct halves {
     uint32_t below, rest;
 } halves;
 
-/* Nodes that start below `address`, and the others. */
+/* Splits a tree into nodes that start below `address` and the others. */
 static halves split(const tree *t, uint32_t i, uint64_t address)
 {
     if (!i) return (halves){0, 0};
@@ -130,7 +130,7 @@ static uint32_t last(const tree *t, uint32_t i)
     return i;
 }
 
-/* The newest start ends at `limit` now; the path to it becomes ours. */
+/* Ends the last node at `limit`; copies the path to it if needed. */
 static uint32_t cut_last(const tree *t, uint32_t i, uint64_t limit)
 {
     i = own(t, i);
@@ -156,7 +156,8 @@ bool perf_space_add(perf_maps *m, perf_space *s, uint32_t map)
     tree t = {m, s->owner};
     halves low = split(&t, s->root, start), high = split(&t, low.rest, limit);
     uint32_t before = last(&t, low.below), covered = last(&t, high.below);
-    perf_node rest = covered ? *at(&t, covered) : *at(&t, before); /* what may stick out above */
+    perf_node rest = covered ? *at(&t, covered)
+                             : *at(&t, before); /* the node that may extend beyond the new map */
     if (before && at(&t, before)->limit > start) low.below = cut_last(&t, low.below, start);
     if (rest.limit > limit) {
         rest.start = limit;

@@ -1,20 +1,23 @@
-/* Rows to a model: one Profile for each event that has samples, and one for off-CPU time. */
+/* Builds the model from the rows: one Profile for each event that has samples, and one for off-CPU
+ * time. Also converts timestamps to Unix time and records what is lost. */
 #include "format/observe.h"
 #include "format/perf_data.h"
 
 #include "wire/carried.h"
+#include "wire/host.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
 /* ---- time ---- */
 
 typedef struct unix_clock {
-    bool kept;       /* samples have times */
-    bool since_boot; /* ... of a clock that nobody can bring to Unix time */
-    uint64_t add;    /* modulo 2^64 */
+    bool timed;      /* samples have times */
+    bool since_boot; /* their clock counts from boot and cannot be converted to Unix time */
+    uint64_t add;    /* nanoseconds to add, modulo 2^64 */
 } unix_clock;
 
-/* CLOCK_DATA is one moment on both clocks; CLOCK_REALTIME (0) needs no help.  Otherwise times stay as they are. */
+/* Sets *add to the offset to Unix time. CLOCK_DATA gives the same instant on both clocks;
+ * CLOCK_REALTIME (0) needs no conversion. Returns false if the offset is unknown. */
 static bool find_clock(const perf_data *d, uint64_t *add)
 {
     const perf_event *v = d->events.v;
@@ -32,11 +35,12 @@ static unix_clock clock_of(const perf_data *d)
     unix_clock c = {0};
     if (!d->has_times) return c;
     c.since_boot = !find_clock(d, &c.add);
-    c.kept = d->first_time + c.add <= d->last_time_noted + c.add; /* else it does not fit 64 bits */
+    c.timed =
+        d->first_time + c.add <= d->last_time_noted + c.add; /* false if Unix times overflow */
     return c;
 }
 
-/* ---- the envelope ---- */
+/* ---- resource and scope ---- */
 
 enum { ATTRS_MAX = 8 };
 
@@ -75,25 +79,13 @@ static void add_texts(perf_data *d, attr_list *l, const char *key, const str *v,
     l->v[l->n++] = (keyvalue){.key = str_of(key), .value = list};
 }
 
-/* uname's names as the semantic conventions spell them. */
-static str host_arch(str machine)
-{
-    static const struct {
-        const char *uname, *otel;
-    } known[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"i686", "x86"},     {"i386", "x86"},
-                 {"armv7l", "arm32"}, {"armv6l", "arm32"},  {"ppc64le", "ppc64"}};
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (str_eq(machine, str_of(known[i].uname))) return str_of(known[i].otel);
-    return machine;
-}
-
 static void put_resource(perf_data *d)
 {
     attr_list l = {0};
     add_text(d, &l, ATTR_OS_TYPE, STR("linux"));
     add_text(d, &l, ATTR_OS_VERSION, d->os_release);
     add_text(d, &l, ATTR_HOST_NAME, d->hostname);
-    add_text(d, &l, ATTR_HOST_ARCH, host_arch(d->arch));
+    add_text(d, &l, ATTR_HOST_ARCH, host_arch_of(d->arch));
     add_text(d, &l, ATTR_HOST_CPU_MODEL, d->cpu_desc);
     if (d->n_samples && !d->several_pids) add_int(&l, ATTR_PROCESS_PID, (int32_t)d->one_pid);
     builder_resource(&d->b, &(resource){.attrs = {l.v, l.n}, .present = true});
@@ -153,23 +145,24 @@ static uint32_t text_attr(perf_data *d, str key, str value)
     return value.n ? builder_attribute_str(&d->b, key, perf_utf8(d, value)) : 0;
 }
 
-/* The words of the event proposal where one fits; the kernel's letter stays beside it. */
+/* Maps the kernel's state letter to a thread.state value of the event proposal, if there is one.
+ * The letter is kept in a second attribute. */
 static str state_word(char letter)
 {
     switch (letter) {
-    case 'R': return STR("unscheduled"); /* it could run and was preempted */
+    case 'R': return STR("unscheduled"); /* runnable, but preempted */
     case 'S':
     case 'D': return STR("sleeping");
     default: return (str){0};
     }
 }
 
-/* The attributes of a row that are known, at most ROW_ATTRS. */
+/* Collects the attributes of a row, at most ROW_ATTRS. */
 enum { ROW_ATTRS = 8 };
 
 static uint32_t row_attrs(perf_data *d, const perf_row *row, uint32_t attrs[ROW_ATTRS])
 {
-    perf_who *w = &d->who.v[row->who];
+    perf_task *w = &d->task.v[row->task];
     str letter = {&perf_states[row->state ? row->state - 1 : 0], row->state != 0};
     str state = letter.n ? state_word(letter.p[0]) : (str){0};
     str container = row->container ? d->cgroups.v[row->container - 1].container : (str){0};
@@ -201,7 +194,7 @@ static void put_row(perf_data *d, const perf_row *row, const unix_clock *clock)
                               .values = &row->value,
                               .n_values = 1,
                               .times = &time,
-                              .n_times = clock->kept,
+                              .n_times = clock->timed,
                           });
 }
 
@@ -225,7 +218,7 @@ static void put_profile_attrs(perf_data *d, const perf_event *v, const unix_cloc
 static bool put_profile(perf_data *d, const perf_event *v, const unix_clock *clock)
 {
     profile *p = builder_profile(&d->b);
-    if (!p) return perf_no_memory(d);
+    if (!p) return arena_spent(d->a, d->e);
     p->sample_type = (value_type){
         builder_string(&d->b, perf_utf8(d, v->name)),
         builder_string(&d->b, in_nanoseconds(d, v) ? STR("nanoseconds") : STR("count")),
@@ -235,17 +228,17 @@ static bool put_profile(perf_data *d, const perf_event *v, const unix_clock *clo
         p->period = (int64_t)v->period;
     }
     if (d->has_times) p->duration_nano = d->last_time_noted - d->first_time + 1;
-    if (clock->kept) p->time_unix_nano = d->first_time + clock->add;
+    if (clock->timed) p->time_unix_nano = d->first_time + clock->add;
     put_profile_attrs(d, v, clock);
     for (size_t i = 0; i < v->rows.n; i++)
         if (v->rows.v[i].value != OPEN_INTERVAL || v != &d->off_cpu)
             put_row(d, &v->rows.v[i], clock);
-    return !d->b.failed || perf_no_memory(d);
+    return !d->b.failed || arena_spent(d->a, d->e);
 }
 
-/* ---- what is not carried ---- */
+/* ---- losses ---- */
 
-/* Fields of a sample that no profile has a place for. */
+/* Fields of a sample that profiles cannot represent. */
 static const struct {
     uint64_t bits;
     const char *name;
@@ -273,7 +266,7 @@ static void account_details(const perf_data *d, const perf_event *v)
                          details[i].name, v->name);
 }
 
-/* Records that only serve the reading of the file, or that were used. */
+/* Returns whether records of this type are used or only describe the file itself. */
 static bool is_used(unsigned type)
 {
     switch (type) {
@@ -316,10 +309,10 @@ static void account_records(const perf_data *d)
     }
     if (d->n_unknown_ids)
         ledger_add_n(d->o->ledger, STAGE_READ, LOSS_EVENT, NULL, d->n_unknown_ids,
-                     "samples of no known event", (str){0});
+                     "samples of unknown events", (str){0});
 }
 
-/* Topology, caches, PMUs and so on: nothing a profile needs, but the file knew. */
+/* Records unused features such as topology, caches and PMUs. */
 static void account_features(const perf_data *d)
 {
     for (unsigned bit = 0; bit < PERF_N_FEATURES; bit++)
@@ -334,9 +327,9 @@ static void account(const perf_data *d, const unix_clock *clock, uint64_t n_open
     for (size_t i = 0; i < d->events.n; i++) account_details(d, &d->events.v[i]);
     account_records(d);
     account_features(d);
-    if (d->has_times && !clock->kept)
+    if (d->has_times && !clock->timed)
         ledger_add_n(l, STAGE_READ, LOSS_TIMESTAMP, NULL, d->n_samples,
-                     "samples: Unix time does not fit 64 bits", (str){0});
+                     "samples: the Unix time does not fit in 64 bits", (str){0});
     if (n_open)
         ledger_add_n(l, STAGE_READ, LOSS_TIME, NULL, n_open, "off_cpu: no end was recorded",
                      (str){0});
@@ -350,8 +343,8 @@ static void account(const perf_data *d, const unix_clock *clock, uint64_t n_open
     }
 }
 
-/* Intervals without an end; the others stretch the time that the profiles cover. */
-static uint64_t look_at_intervals(perf_data *d)
+/* Counts intervals without an end; the others extend the time range of the profiles. */
+static uint64_t count_open_intervals(perf_data *d)
 {
     uint64_t n_open = 0;
     for (size_t i = 0; i < d->off_cpu.rows.n; i++) {
@@ -366,15 +359,15 @@ static uint64_t look_at_intervals(perf_data *d)
 
 bool perf_build(perf_data *d, model *out)
 {
-    uint64_t n_open = look_at_intervals(d);
+    uint64_t n_open = count_open_intervals(d);
     unix_clock clock = clock_of(d);
     put_resource(d);
     put_scope(d);
     for (size_t i = 0; i < d->events.n; i++) {
         const perf_event *v = &d->events.v[i];
-        /* Events that never fired are named by the scope, unless there is nothing else to show. */
-        bool wanted = d->n_samples ? v->rows.n > 0 : !is_dummy(v);
-        if (wanted && !put_profile(d, v, &clock)) return false;
+        /* The scope lists events that never fired, unless there are no samples at all. */
+        bool is_shown = d->n_samples ? v->rows.n > 0 : !is_dummy(v);
+        if (is_shown && !put_profile(d, v, &clock)) return false;
     }
     d->off_cpu.name = STR("off_cpu");
     if (d->off_cpu.rows.n > n_open && !put_profile(d, &d->off_cpu, &clock)) return false;

@@ -1,11 +1,11 @@
-/* Off-CPU time from context switches.
+/* Computes off-CPU time from context switches.
  *
- *   sched:sched_switch   prev stops here, with its stack; next goes on: both ends are exact
- *   SWITCH records       out and in of a thread; the stack is that of a context-switches sample
- *   neither says "in"    the next sample of the thread proves that it runs again: an upper bound
+ *   sched:sched_switch   prev stops, with its stack; next continues. Both ends are exact
+ *   SWITCH records       a thread stops or continues; a context-switches sample has the stack
+ *   no end recorded      the next sample of the thread shows that it runs: an upper bound
  *
- * A row is pushed when a thread stops and gets its value when it goes on, so rows are in the order
- * of their start.  Rows without an end stay open and are left out of the model. */
+ * A row is added when a thread stops and gets its value when the thread continues, so rows are
+ * ordered by their start. The model omits rows without an end. */
 #include "format/perf_data.h"
 
 #include "base/ban.h"
@@ -16,7 +16,7 @@ const char perf_states[] = "RSDTtXZPI";
 
 void perf_off_init(perf_data *d)
 {
-    /* Used when the file has no format texts: the layout of every kernel since 2.6.33. */
+    /* If the file does not describe the tracepoint, use its layout in every kernel since 2.6.33. */
     if (!d->sched.found)
         d->sched = (perf_switch_fields){
             .found = true, .prev_pid = 24, .prev_state = 32, .prev_state_size = 8, .next_pid = 56};
@@ -45,11 +45,11 @@ static void finish(perf_data *d, perf_thread *t, uint64_t time, bool exact)
 static bool begin(perf_data *d, perf_thread *t, uint64_t time, uint32_t stack, uint32_t cpu,
                   unsigned state)
 {
-    if (t->tid == 0) return true; /* idling is not waiting */
+    if (t->tid == 0) return true; /* the idle thread does not wait */
     perf_row row = {.time = time,
                     .value = OPEN_INTERVAL,
                     .stack = stack,
-                    .who = perf_who_of(d, t),
+                    .task = perf_task_of(d, t),
                     .cpu = cpu,
                     .state = (uint8_t)state};
     if (!perf_push_row(d, &d->off_cpu, &row)) return false;
@@ -59,7 +59,8 @@ static bool begin(perf_data *d, perf_thread *t, uint64_t time, uint32_t stack, u
 
 /* ---- samples ---- */
 
-/* Which thread the kernel calls `raw`; `thread` tells it (NO_THREAD: only asks). */
+/* Returns the thread whose pid in tracepoints is `raw`. If `thread` is not NO_THREAD, stores it for
+ * this pid. */
 #define NO_THREAD UINT32_MAX
 static uint32_t raw_thread(perf_data *d, uint32_t raw, uint32_t thread)
 {
@@ -79,7 +80,7 @@ static uint32_t raw_thread(perf_data *d, uint32_t raw, uint32_t thread)
     return thread;
 }
 
-/* 0 runs (was preempted), else the lowest bit that is set, as ps names them. */
+/* Returns the index in perf_states: 0 for runnable (preempted), otherwise by the lowest set bit. */
 static unsigned state_index(uint64_t state)
 {
     state &= 0xff;
@@ -113,7 +114,7 @@ bool perf_off_sample(perf_data *d, const perf_sample *s, perf_thread *t, uint32_
     if (!s->has_time) return true;
     bool switches = v->type == PERF_TYPE_SOFTWARE &&
                     (v->config == PERF_SW_CONTEXT_SWITCHES || v->config == PERF_SW_CGROUP_SWITCHES);
-    if (switches) { /* taken on the way out: says where it stopped, not that it runs */
+    if (switches) { /* sampled while the thread stops: it shows where, not that the thread runs */
         t->stopped_at = stack;
         return true;
     }

@@ -1,7 +1,9 @@
-/* Records in the order of time: they move threads and address spaces; samples become rows. */
+/* Replays records in order of time. Records update threads and address spaces; samples become
+ * rows. */
 #include "format/perf_data.h"
 
 #include "base/utf8.h"
+#include "wire/host.h"
 #include "base/ban.h"
 
 /* ---- text ---- */
@@ -42,47 +44,47 @@ static uint32_t find_u32(const hash_index *x, uint64_t h, const void *v, size_t 
 
 perf_thread *perf_thread_of(perf_data *d, uint32_t pid, uint32_t tid)
 {
-    if (!hash_index_room(&d->by_tid, d->a)) return perf_no_memory(d), NULL;
+    if (!hash_index_room(&d->by_tid, d->a)) return arena_spent(d->a, d->e), NULL;
     uint64_t h = hash_mix(d->by_tid.seed, tid);
     bool found;
     uint32_t i = find_u32(&d->by_tid, h, d->threads.v, sizeof *d->threads.v, tid, &found);
     if (found) return &d->threads.v[i];
     perf_thread *t = vec_push(d->a, &d->threads);
-    if (!t) return perf_no_memory(d), NULL;
+    if (!t) return arena_spent(d->a, d->e), NULL;
     t->tid = tid;
     t->pid = pid;
-    if (tid == 0) t->comm = STR("swapper"); /* the idle thread has no COMM */
+    if (tid == 0) t->comm = STR("swapper"); /* the idle thread has no COMM record */
     hash_put(&d->by_tid, i, h, (uint32_t)(d->threads.n - 1));
     return t;
 }
 
 perf_process *perf_process_of(perf_data *d, uint32_t pid)
 {
-    if (!hash_index_room(&d->by_pid, d->a)) return perf_no_memory(d), NULL;
+    if (!hash_index_room(&d->by_pid, d->a)) return arena_spent(d->a, d->e), NULL;
     uint64_t h = hash_mix(d->by_pid.seed, pid);
     bool found;
     uint32_t i = find_u32(&d->by_pid, h, d->processes.v, sizeof *d->processes.v, pid, &found);
     if (found) return &d->processes.v[i];
     perf_process *p = vec_push(d->a, &d->processes);
-    if (!p) return perf_no_memory(d), NULL;
+    if (!p) return arena_spent(d->a, d->e), NULL;
     p->pid = pid;
     hash_put(&d->by_pid, i, h, (uint32_t)(d->processes.n - 1));
     return p;
 }
 
-uint32_t perf_who_of(perf_data *d, perf_thread *t)
+uint32_t perf_task_of(perf_data *d, perf_thread *t)
 {
-    if (t->who) return t->who - 1;
-    perf_who *w = vec_push(d->a, &d->who);
+    if (t->task) return t->task - 1;
+    perf_task *w = vec_push(d->a, &d->task);
     if (!w) return d->b.failed = true, 0;
-    *w = (perf_who){.pid = t->pid, .tid = t->tid, .comm = t->comm};
-    t->who = (uint32_t)d->who.n;
-    return t->who - 1;
+    *w = (perf_task){.pid = t->pid, .tid = t->tid, .comm = t->comm};
+    t->task = (uint32_t)d->task.n;
+    return t->task - 1;
 }
 
 /* ---- records ---- */
 
-/* Bytes of the body that are the record's own, without the sample id behind them. */
+/* Returns the size of the body without the sample id at its end. */
 static size_t own_size(const perf_data *d, const perf_record *r)
 {
     size_t n = perf_body_size(r), trailer = perf_trailer_size(perf_event_of(d, r));
@@ -96,7 +98,7 @@ static bool too_short(const perf_data *d, const perf_record *r, const char *name
 
 enum { MMAP_NAME = 32, MMAP2_NAME = 64, MMAP2_BUILD_ID = 32 };
 
-/* "[kernel.kallsyms]_text" is named after the symbol that its offset is the address of. */
+/* Removes the symbol name from "[kernel.kallsyms]_text". */
 static str map_name(str s)
 {
     if (!str_starts(s, STR("[kernel.kallsyms]")) && !str_starts(s, STR("[guest.kernel.kallsyms")))
@@ -105,8 +107,8 @@ static str map_name(str s)
     return end ? (str){s.p, (size_t)(end - s.p) + 1} : s;
 }
 
-/* After an exec the kernel maps the executable before its interpreter; of a process that was there already
- * perf writes the maps by address, and the executable lies below the libraries. */
+/* After an exec the kernel maps the executable before its interpreter. For a process that already
+ * exists, perf writes the maps ordered by address, and the executable is below the libraries. */
 static void find_main(perf_process *p, const perf_record *r, const perf_map *m, uint32_t map)
 {
     bool file = str_starts(m->filename, STR("/")) && !str_starts(m->filename, STR("//"));
@@ -148,10 +150,11 @@ static bool add_map(perf_data *d, const perf_record *r)
         space = &p->space;
     }
     perf_map *slot = vec_push(d->a, &d->maps.maps);
-    if (!slot) return perf_no_memory(d);
+    if (!slot) return arena_spent(d->a, d->e);
     *slot = m;
     if (p) find_main(p, r, &m, (uint32_t)d->maps.maps.n);
-    if (!perf_space_add(&d->maps, space, (uint32_t)(d->maps.maps.n - 1))) return perf_no_memory(d);
+    if (!perf_space_add(&d->maps, space, (uint32_t)(d->maps.maps.n - 1)))
+        return arena_spent(d->a, d->e);
     return true;
 }
 
@@ -164,7 +167,7 @@ static bool set_comm(perf_data *d, const perf_record *r)
     if (!t) return false;
     t->pid = pid;
     t->comm = perf_text(r->body + 8, n - 8);
-    t->who = 0;
+    t->task = 0;
     if (!(r->misc & MISC_COMM_EXEC)) return true;
     perf_process *p = perf_process_of(d, pid);
     if (!p) return false;
@@ -176,7 +179,7 @@ static bool set_comm(perf_data *d, const perf_record *r)
 
 static bool fork_process(perf_data *d, uint32_t parent, uint32_t child)
 {
-    /* Both first: making the second may move the first. */
+    /* Creates both before getting pointers, because creating the second may move the first. */
     if (!perf_process_of(d, parent) || !perf_process_of(d, child)) return false;
     const perf_process *from = perf_process_of(d, parent);
     perf_process *to = perf_process_of(d, child);
@@ -204,34 +207,23 @@ static bool exit_thread(perf_data *d, const perf_record *r)
 {
     if (perf_body_size(r) < 16) return too_short(d, r, "EXIT");
     perf_thread *t = perf_thread_of(d, perf_u32(d, r->body), perf_u32(d, r->body + 8));
-    if (t) t->off = 0; /* what it waited for will not come */
+    if (t) t->off = 0; /* its off-CPU interval has no end */
     return t != NULL;
-}
-
-/* The first 64 hexadecimal digits in a row: docker, containerd, cri-o, podman. */
-static str container_of(str path)
-{
-    for (size_t i = 0, run = 0; i < path.n; i++) {
-        char c = path.p[i];
-        run = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? run + 1 : 0;
-        if (run == 64) return (str){path.p + (i - 63), 64};
-    }
-    return (str){0};
 }
 
 static bool add_cgroup(perf_data *d, const perf_record *r)
 {
     size_t n = own_size(d, r);
     if (n < 8) return too_short(d, r, "CGROUP");
-    str container = container_of(perf_text(r->body + 8, n - 8));
+    str container = container_id_of(perf_text(r->body + 8, n - 8));
     if (!container.n) return true;
-    if (!hash_index_room(&d->by_cgroup, d->a)) return perf_no_memory(d);
+    if (!hash_index_room(&d->by_cgroup, d->a)) return arena_spent(d->a, d->e);
     uint64_t id = perf_u64(d, r->body), h = hash_mix(d->by_cgroup.seed, id);
     uint32_t i = hash_first(&d->by_cgroup, h);
     for (uint32_t at; hash_next(&d->by_cgroup, &i, h, &at); i++)
         if (d->cgroups.v[at].id == id) return true;
     perf_cgroup *c = vec_push(d->a, &d->cgroups);
-    if (!c) return perf_no_memory(d);
+    if (!c) return arena_spent(d->a, d->e);
     *c = (perf_cgroup){id, container};
     hash_put(&d->by_cgroup, i, h, (uint32_t)(d->cgroups.n - 1));
     return true;
@@ -254,7 +246,7 @@ static int64_t clamp(uint64_t v) { return v > INT64_MAX ? INT64_MAX : (int64_t)v
 bool perf_push_row(perf_data *d, perf_event *v, const perf_row *row)
 {
     perf_row *slot = vec_push(d->a, &v->rows);
-    if (!slot) return perf_no_memory(d);
+    if (!slot) return arena_spent(d->a, d->e);
     *slot = *row;
     return true;
 }
@@ -268,8 +260,8 @@ static bool push_sample(perf_data *d, perf_event *v, perf_row *row, uint64_t val
     return perf_push_row(d, v, row);
 }
 
-/* A sample with counters counts once for each counter that moved, as in `perf script`; values are
- * totals, so what counts is the difference to the reading before. */
+/* A sample with counters gives one row for each counter that changed, as in `perf script`. Counters
+ * are totals, so the value is the difference from the previous reading. */
 static bool push_counters(perf_data *d, const perf_sample *s, perf_row *row)
 {
     uint64_t has = s->event->read_format;
@@ -316,7 +308,7 @@ static bool replay_sample(perf_data *d, const perf_record *r)
     perf_thread *t = perf_thread_of(d, s.pid, s.tid);
     perf_process *p = t ? perf_process_of(d, s.pid) : NULL;
     if (!p) return false;
-    if (t->pid != s.pid) t->pid = s.pid, t->who = 0;
+    if (t->pid != s.pid) t->pid = s.pid, t->task = 0;
     note_main(d, p);
     uint32_t stack = perf_stack_of(d, &s, r->misc, p);
     note_sample(d, &s);
@@ -324,7 +316,7 @@ static bool replay_sample(perf_data *d, const perf_record *r)
     perf_row row = {
         .time = s.time,
         .stack = stack,
-        .who = perf_who_of(d, t),
+        .task = perf_task_of(d, t),
         .cpu = s.cpu,
         .container = s.cgroup ? container_index(d, s.cgroup) : 0,
     };
@@ -348,14 +340,15 @@ static bool replay_record(perf_data *d, const perf_record *r)
 
 bool perf_replay(perf_data *d)
 {
-    if (!builder_init(&d->b, d->a) || !perf_maps_init(&d->maps, d->a)) return perf_no_memory(d);
+    if (!builder_init(&d->b, d->a) || !perf_maps_init(&d->maps, d->a))
+        return arena_spent(d->a, d->e);
     d->b.borrow = true;
     perf_off_init(d);
     for (size_t i = 0; i < d->events.n; i++) perf_find_user_ip(d, &d->events.v[i]);
     for (size_t i = 0; i < d->entries.n; i++) {
         perf_record r = perf_record_of(d, d->entries.v[i].at);
         if (!replay_record(d, &r)) return false;
-        if (d->b.failed) return perf_no_memory(d);
+        if (d->b.failed) return arena_spent(d->a, d->e);
     }
     return true;
 }

@@ -1,14 +1,15 @@
-/* Which event a record belongs to, and the fields of a sample in their order (perf_event_open(2),
- * PERF_RECORD_SAMPLE): each is there only if its bit of sample_type is set. */
+/* Finds the event of a record, and decodes the fields of a sample in their order
+ * (perf_event_open(2), PERF_RECORD_SAMPLE). Each field is present only if its bit of sample_type is
+ * set. */
 #include "format/perf_data.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* ---- which event ---- */
+/* ---- event of a record ---- */
 
-/* Where the id of a record lies, counted in words from the start of a sample or from the end of any
- * other record; 0 words: it has none.  All events must agree on this, or nobody could read it. */
+/* Returns the position of the id of a record, in words from the start of a sample or from the end
+ * of any other record; 0 if it has none. All events of a readable file have the same position. */
 static unsigned id_words(uint64_t sample_type, bool is_sample)
 {
     if (sample_type & PERF_SAMPLE_IDENTIFIER) return 1;
@@ -104,7 +105,7 @@ static uint64_t take_u64(fields *f, const char *name)
     return p ? perf_u64(f->d, p) : 0;
 }
 
-/* n things of `size` bytes. */
+/* Reads n elements of `size` bytes. */
 static const uint8_t *take_list(fields *f, uint64_t n, size_t size, const char *name)
 {
     uint64_t bytes;
@@ -112,8 +113,8 @@ static const uint8_t *take_list(fields *f, uint64_t n, size_t size, const char *
     return take(f, bytes, name);
 }
 
-/* {value, [time enabled], [time running], [id], [lost]}, or a group: {n, [te], [tr], n x {value, [id],
- * [lost]}}.  Counters are looked at later; here they are only stepped over. */
+/* Skips the counters, which are read later: {value, [time enabled], [time running], [id], [lost]},
+ * or a group: {n, [time enabled], [time running], n x {value, [id], [lost]}}. */
 static void take_read(fields *f, const perf_event *v, perf_sample *out)
 {
     uint64_t has = v->read_format;
@@ -141,7 +142,7 @@ static void skip_branches(fields *f, const perf_event *v)
     if (v->branch_type >> BRANCH_COUNTERS & 1) take_list(f, n, 8, "branch counters");
 }
 
-/* Numbers of the instruction pointer in perf_event_attr.sample_regs_user. */
+/* Index of the instruction pointer in perf_event_attr.sample_regs_user. */
 static const struct {
     const char *arch;
     unsigned number;
@@ -158,7 +159,7 @@ void perf_find_user_ip(const perf_data *d, perf_event *v)
     }
 }
 
-/* {abi, registers}; abi 0: a kernel thread has no user registers. */
+/* Reads {abi, registers}. abi 0 means no registers: a kernel thread has no user registers. */
 static const uint8_t *take_regs(fields *f, uint32_t n)
 {
     return take_u64(f, "registers") ? take_list(f, n, 8, "registers") : NULL;
@@ -180,7 +181,7 @@ static void skip_sized(fields *f, const char *name, bool dynamic)
     if (dynamic) take_u64(f, name);
 }
 
-/* Everything behind RAW, as far as something of it is used. */
+/* Reads the fields after RAW, up to the last one that is used. */
 static void take_rest(fields *f, const perf_event *v, perf_sample *out)
 {
     uint64_t has = v->sample_type;

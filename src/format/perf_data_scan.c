@@ -1,8 +1,8 @@
-/* The record stream of perf.data: every record is looked at once; those that change the state of
- * threads or are samples get an entry, to be replayed in the order of time.
+/* Scans the record stream of perf.data: reads every record once. Samples, and records that change
+ * the state of threads, get an entry and are replayed in order of time.
  *
- * COMPRESSED records are slices of one zstd stream; what it inflates to is again a record stream,
- * in which records straddle slices.  It is kept whole, as samples and names point into it. */
+ * COMPRESSED records are slices of one zstd stream. It inflates to another record stream, whose
+ * records may span slices. It stays in memory, because samples and names point into it. */
 #include "format/perf_data.h"
 
 #include <zstd.h>
@@ -66,7 +66,7 @@ static void take_event_update(perf_data *d, const perf_record *r)
     if (id && name.n) d->events.v[id->event].name = name;
 }
 
-/* Before there were EVENT_DESC and EVENT_UPDATE: {u8 config, name} in a pipe. */
+/* Reads {u8 config, name}, which a pipe has if perf is older than EVENT_DESC and EVENT_UPDATE. */
 static void take_event_type(perf_data *d, const perf_record *r)
 {
     size_t n = perf_body_size(r);
@@ -77,7 +77,7 @@ static void take_event_type(perf_data *d, const perf_record *r)
         if (d->events.v[i].config == config && !d->events.v[i].name.n) d->events.v[i].name = name;
 }
 
-/* Bytes behind a record that its size does not count. */
+/* Sets *extra to the number of bytes after a record that its size does not include. */
 static bool take_extra(perf_data *d, const perf_record *r, uint64_t *extra)
 {
     size_t n = perf_body_size(r);
@@ -105,13 +105,13 @@ static void take_lost(perf_data *d, const perf_record *r)
     if (v && ckd_add(&v->lost, v->lost, lost)) v->lost = UINT64_MAX;
 }
 
-/* Views of names must not point into memory that still moves. */
-static bool settle(perf_data *d, perf_record *r)
+/* Copies names, because views must not point into memory that may move. */
+static bool copy_names(perf_data *d, perf_record *r)
 {
     if (!(r->at & IN_INFLATED)) return true;
     size_t n = perf_body_size(r);
     uint8_t *p = arena_alloc(d->a, n);
-    if (!p) return perf_no_memory(d);
+    if (!p) return arena_spent(d->a, d->e);
     if (n) memcpy(p, r->body, n);
     r->body = p;
     return true;
@@ -121,16 +121,16 @@ static bool take_user_record(perf_data *d, perf_record r, uint64_t *extra)
 {
     size_t n = perf_body_size(&r);
     switch (r.type) {
-    case REC_ATTR: return settle(d, &r) && take_attr(d, &r);
-    case REC_EVENT_TYPE: return settle(d, &r) && (take_event_type(d, &r), true);
-    case REC_EVENT_UPDATE: return settle(d, &r) && (take_event_update(d, &r), true);
-    case REC_BUILD_ID: return settle(d, &r) && perf_add_build_id(d, r.misc, r.body, n);
+    case REC_ATTR: return copy_names(d, &r) && take_attr(d, &r);
+    case REC_EVENT_TYPE: return copy_names(d, &r) && (take_event_type(d, &r), true);
+    case REC_EVENT_UPDATE: return copy_names(d, &r) && (take_event_update(d, &r), true);
+    case REC_BUILD_ID: return copy_names(d, &r) && perf_add_build_id(d, r.misc, r.body, n);
     case REC_FEATURE:
         if (n < 8) return true;
         uint64_t bit = perf_u64(d, r.body);
         if (bit >= PERF_N_FEATURES) return true;
         d->features[bit / 64] |= (uint64_t)1 << bit % 64;
-        return settle(d, &r) && perf_read_feature(d, (unsigned)bit, r.body + 8, n - 8);
+        return copy_names(d, &r) && perf_read_feature(d, (unsigned)bit, r.body + 8, n - 8);
     case REC_TRACING_DATA:
     case REC_AUXTRACE: return take_extra(d, &r, extra);
     default: return true;
@@ -149,7 +149,7 @@ static uint64_t time_of(const perf_data *d, const perf_record *r, bool *has)
     perf_decode_trailer(d, r, &s);
     *has = s.has_time;
     bool task = r->type == REC_FORK || r->type == REC_EXIT;
-    if (!s.has_time && task && perf_body_size(r) >= 24) { /* they say it themselves as well */
+    if (!s.has_time && task && perf_body_size(r) >= 24) { /* uses the time in the body */
         *has = true;
         return perf_u64(d, r->body + 16);
     }
@@ -159,10 +159,10 @@ static uint64_t time_of(const perf_data *d, const perf_record *r, bool *has)
 static bool add_entry(perf_data *d, const perf_record *r)
 {
     perf_entry *x = vec_push(d->a, &d->entries);
-    if (!x) return perf_no_memory(d);
+    if (!x) return arena_spent(d->a, d->e);
     bool has;
     uint64_t time = time_of(d, r, &has);
-    if (!has) time = d->last_time; /* keeps its position */
+    if (!has) time = d->last_time; /* keeps its position in the order */
     if (time < d->last_time) d->unsorted = true;
     d->last_time = time;
     *x = (perf_entry){time, r->at};
@@ -195,12 +195,12 @@ static bool room_for_more(perf_data *d)
 {
     size_t max = d->o->max_bytes ? d->o->max_bytes : unpack_allowance(d->in.n);
     if (d->inflated.n >= max) {
-        err_set(d->e, ERR_LIMIT, "decompressed size passes the limit of %zu bytes", max);
+        err_set(d->e, ERR_LIMIT, "the decompressed size exceeds the limit of %zu bytes", max);
         return err_hint(d->e, "--max-bytes");
     }
     if (d->inflated.cap - d->inflated.n >= INFLATE_STEP / 4) return true;
     void *p = vec_grow(d->a, d->inflated.p, d->inflated.n, &d->inflated.cap, INFLATE_STEP, 1);
-    if (!p) return perf_no_memory(d);
+    if (!p) return arena_spent(d->a, d->e);
     d->inflated.p = p;
     return true;
 }
@@ -216,7 +216,7 @@ static bool inflate_slice(perf_data *d, const perf_record *r, const uint8_t *p, 
             return perf_fail(d, r, in.pos, "compressed records are damaged: %s",
                              ZSTD_getErrorName(status));
         d->inflated.n = out.pos;
-        full = out.pos == out.size; /* there may be more where this came from */
+        full = out.pos == out.size; /* the stream may have more output */
         if (in.pos == used && out.pos == made && !full) break;
     }
     return true;
@@ -227,7 +227,7 @@ static bool take_compressed(perf_data *d, const perf_record *r, size_t *parsed)
     d->seen[r->type]++;
     if (!d->zstd) {
         d->zstd = ZSTD_createDCtx();
-        if (!d->zstd) return err_set(d->e, ERR_LIMIT, "out of memory");
+        if (!d->zstd) return err_memory(d->e);
         ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
     }
     const uint8_t *p = r->body;
@@ -243,13 +243,14 @@ static bool take_compressed(perf_data *d, const perf_record *r, size_t *parsed)
     return inflate_slice(d, r, p, n) && scan_inflated(d, parsed);
 }
 
-/* Whole records of the inflated stream; the tail waits for the next slice. */
+/* Scans the complete records of the inflated stream; the next slice completes the rest. */
 static bool scan_inflated(perf_data *d, size_t *parsed)
 {
     while (d->inflated.n - *parsed >= REC_HEADER) {
         perf_record r = perf_record_of(d, IN_INFLATED | *parsed);
         if (r.size < REC_HEADER)
-            return perf_fail(d, &r, 0, "a record of %u bytes cannot hold its own header", r.size);
+            return perf_fail(d, &r, 0, "a record size of %u bytes is smaller than its header",
+                             r.size);
         if (r.size > d->inflated.n - *parsed) break;
         if (r.type == REC_COMPRESSED || r.type == REC_COMPRESSED2)
             return perf_fail(d, &r, 0, "compressed records inside compressed records");
@@ -267,7 +268,7 @@ static bool only_zeros(const uint8_t *p, size_t n)
     return n == 0 || (p[0] == 0 && !memcmp(p, p + 1, n - 1));
 }
 
-/* One record at *at; *at = data_end when the stream is cut. */
+/* Scans the record at *at and advances *at; sets it to data_end when the stream is truncated. */
 static bool scan_record(perf_data *d, uint64_t *at, size_t *parsed)
 {
     uint64_t left = d->data_end - *at;
@@ -278,13 +279,14 @@ static bool scan_record(perf_data *d, uint64_t *at, size_t *parsed)
     }
     perf_record r = perf_record_of(d, *at);
     if (r.size < REC_HEADER) {
-        /* A machine that went down leaves zeros at the end of a file that nobody finished. */
+        /* After a power failure, an unfinished file ends in zeros. */
         if (d->truncated && only_zeros(perf_bytes(d) + *at, (size_t)left)) {
             *at = d->data_end;
             return true;
         }
         return err_at(d->e, ERR_MALFORMED, *at,
-                      "a record of %u bytes cannot hold its own header of %d", r.size, REC_HEADER);
+                      "a record size of %u bytes is smaller than its header of %d", r.size,
+                      REC_HEADER);
     }
     if (r.size > left) {
         d->truncated = true;
@@ -335,7 +337,7 @@ bool perf_scan(perf_data *d)
     d->zstd = NULL;
     if (!ok || !d->unsorted) return ok;
     perf_entry *scratch = arena_array(d->a, d->entries.n / 2 + 1, sizeof *scratch);
-    if (!scratch) return perf_no_memory(d);
+    if (!scratch) return arena_spent(d->a, d->e);
     perf_sort(d->entries.v, scratch, d->entries.n);
     return true;
 }

@@ -1,17 +1,18 @@
-/* Call chains to stacks: the same chain over the same maps is answered from a table; otherwise each
- * address is (again from a table, if the maps are the same), and only then is a map looked for. */
+/* Converts call chains to stacks. Chains and addresses are cached, with the versions of their
+ * address spaces; the maps are searched only when both caches miss. */
 #include "format/perf_data.h"
 
 #include "wire/carried.h"
 #include "base/ban.h"
 
-/* Entries of a chain from here on are no addresses but say what follows (PERF_CONTEXT_*). */
+/* Larger entries of a chain are not addresses but markers for the entries after them
+ * (PERF_CONTEXT_*). */
 #define CONTEXT_MAX ((uint64_t)-4095)
 #define CONTEXT_HV ((uint64_t)-32)
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
 #define CONTEXT_USER_DEFERRED                                                                      \
-    ((uint64_t)-640) /* its user part comes later, by the cookie behind it */
+    ((uint64_t)-640) /* a later record has the user part; the next entry identifies it */
 #define CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
 #define CONTEXT_GUEST_USER ((uint64_t)-2560)
 #define CONTEXT_GUEST ((uint64_t)-2048)
@@ -96,7 +97,8 @@ static uint32_t location_of(perf_data *d, const perf_process *p, unsigned mode, 
     const perf_space *space = kernel ? &d->kernel : mode == MODE_USER ? &p->space : NULL;
     kernel |= mode == MODE_HYPERVISOR || mode == MODE_GUEST_KERNEL;
     uint32_t version = space ? space->version : 0;
-    /* Version 0 is an empty space, whoever has it; the kind still tells the frame type. */
+    /* Version 0 is the empty address space of any process; `kernel` still decides the frame
+     * type. */
     if (!hash_index_room(&d->by_place, d->a)) return d->b.failed = true, 0;
     uint64_t h = hash_mix(hash_mix(d->by_place.seed, address), (uint64_t)version << 1 | kernel);
     uint32_t i = hash_first(&d->by_place, h);
@@ -150,9 +152,10 @@ static uint32_t make_stack(perf_data *d, const perf_sample *s, unsigned mode, co
             push_frame(d, location_of(d, p, now, address));
         }
     }
-    /* No chain, or nothing but markers: the one address that is known. */
+    /* Without a chain, or with only markers, uses the address of the sample. */
     if (!d->frames.n && s->has_ip) push_frame(d, location_of(d, p, mode, s->ip));
-    /* The user part would have to be unwound from a copy of the stack; where it left is known. */
+    /* The user part would have to be unwound from the copied stack, so only its innermost frame is
+     * added. */
     if (s->has_user_ip && mode != MODE_USER)
         push_frame(d, location_of(d, p, MODE_USER, s->user_ip));
     return builder_stack(&d->b, d->frames.v, d->frames.n);
@@ -170,7 +173,7 @@ uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const 
     perf_chain key = {
         .p = s->chain,
         .n = s->n_chain,
-        .ip = s->ip, /* all there is when the chain has only markers */
+        .ip = s->ip, /* used when the chain has only markers */
         .user_ip = s->user_ip,
         .user = p->space.version,
         .kernel = d->kernel.version,

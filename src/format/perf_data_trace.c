@@ -1,4 +1,5 @@
-/* Tracepoints: the format texts that perf copies from tracefs, and names for events without one.
+/* Reads the format texts of tracepoints, which perf copies from tracefs. Also derives names for
+ * events without one.
  *
  *   17 08 44 "tracing" version\0 endian long_size page_size
  *   "header_page\0" u8 size, bytes   "header_event\0" u8 size, bytes
@@ -6,6 +7,7 @@
  *   u4 systems, each: name\0 u4 n, n x {u8 size, text}  "name: sched_switch\nID: 316\nformat:\n..." */
 #include "format/perf_data.h"
 
+#include "base/text.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -51,15 +53,6 @@ static str take_z(walk *w)
 
 /* ---- one format text ---- */
 
-static str next_line(str *text)
-{
-    const char *end = text->n ? memchr(text->p, '\n', text->n) : NULL;
-    size_t n = end ? (size_t)(end - text->p) : text->n;
-    str s = {text->p, n};
-    *text = (str){text->p + n + (end != NULL), text->n - n - (end != NULL)};
-    return s;
-}
-
 static bool skip_past(str *s, str what)
 {
     const char *p = s->n ? memmem(s->p, s->n, what.p, what.n) : NULL;
@@ -94,25 +87,25 @@ static void take_field(perf_data *d, str text)
 
 static void take_switch(perf_data *d, str text)
 {
-    while (text.n) take_field(d, next_line(&text));
+    for (str row; str_line(&text, &row);) take_field(d, row);
     d->sched.found = d->sched.prev_pid && d->sched.next_pid;
 }
 
 static str value_of(str text, str key)
 {
-    if (!skip_past(&text, key)) return (str){0};
-    return next_line(&text);
+    str row = {0};
+    return skip_past(&text, key) && str_line(&text, &row) ? row : (str){0};
 }
 
 static bool add_tracepoint(perf_data *d, perf_tracepoint t)
 {
-    if (!hash_index_room(&d->by_tracepoint, d->a)) return perf_no_memory(d);
+    if (!hash_index_room(&d->by_tracepoint, d->a)) return arena_spent(d->a, d->e);
     uint64_t h = hash_mix(d->by_tracepoint.seed, t.id);
     uint32_t i = hash_first(&d->by_tracepoint, h);
     for (uint32_t at; hash_next(&d->by_tracepoint, &i, h, &at); i++)
         if (d->tracepoints.v[at].id == t.id) return true;
     perf_tracepoint *slot = vec_push(d->a, &d->tracepoints);
-    if (!slot) return perf_no_memory(d);
+    if (!slot) return arena_spent(d->a, d->e);
     *slot = t;
     hash_put(&d->by_tracepoint, i, h, (uint32_t)(d->tracepoints.n - 1));
     return true;
@@ -147,7 +140,7 @@ bool perf_read_tracing(perf_data *d, const uint8_t *p, size_t n)
     return true;
 }
 
-/* ---- names made from type and config ---- */
+/* ---- names derived from type and config ---- */
 
 static const char *const hardware[] = {
     "cycles",
@@ -229,5 +222,5 @@ bool perf_name_event(perf_data *d, perf_event *v)
     char *p = b.failed ? NULL : arena_alloc(d->a, b.n);
     if (p) memcpy(p, b.p, b.n), v->name = (str){p, b.n};
     buf_free(&b);
-    return p || perf_no_memory(d);
+    return p || arena_spent(d->a, d->e);
 }

@@ -1,17 +1,19 @@
-/* The text that `perf script` prints, read and written.  docs/perf-script.md.
+/* Reads the text that `perf script` prints (docs/perf-script.md).
  *
- * Tolerant: lines that are neither a sample's head, a frame, empty nor a comment are counted in the
- * ledger.  Equal frame lines are parsed once. */
+ * The reader is tolerant: it skips unknown lines (neither header, frame, comment nor empty) and
+ * counts them in the ledger. Equal frame lines are parsed once. */
 #include "format/perf_script.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
+#include "format/folded_text.h"
 #include "format/observe.h"
 #include "format/perf_data.h"
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* No machine is up for 31 years, so later times are from a clock that counts from 1970. */
+/* No machine runs for 31 years without a reboot, so times above this count from 1970. */
 #define UNIX_SINCE_NS (UINT64_C(1000000000) * 1000000000)
 
 enum { DETECT_BYTES = 64 * 1024, DETECT_LINES = 64 };
@@ -23,13 +25,14 @@ static bool is_frame_line(str text, perf_script_frame *f)
     return text.n && (text.p[0] == '\t' || text.p[0] == ' ') && perf_script_parse_frame(text, f);
 }
 
-/* A head and, on the next line or its own, a frame.  perf prints the fields it is told to: time and event may be missing. */
+/* Looks for a header and, on the same or the next line, a frame. Time and event may be missing:
+ * perf prints only the selected fields. */
 static unsigned detect(str bytes)
 {
     str left = {bytes.p, bytes.n < DETECT_BYTES ? bytes.n : DETECT_BYTES}, text;
     if (!text_like(left.p, left.n)) return 0;
     bool head = false, named = false;
-    for (int i = 0; i < DETECT_LINES && perf_script_line(&left, &text); i++) {
+    for (int i = 0; i < DETECT_LINES && str_line(&left, &text); i++) {
         perf_script_head h;
         perf_script_frame f;
         if (head && is_frame_line(text, &f)) return 90;
@@ -57,15 +60,15 @@ typedef struct event {
     VEC(row) rows;
 } event;
 
-typedef struct frame_line { /* a line met before, and what it stands for */
+typedef struct frame_line { /* a frame line and its location */
     str text;
-    uint32_t location; /* 0 with `inlined` */
+    uint32_t location; /* 0: `inlined` is used */
     line inlined;
     bool is_inlined;
 } frame_line;
 
 typedef struct reader {
-    perf_data *d; /* for perf_utf8; the rest of it is not used */
+    perf_data *d; /* used only for perf_utf8 */
     builder *b;
     arena *a;
     err *e;
@@ -73,20 +76,15 @@ typedef struct reader {
     VEC(event) events;
     hash_index by_event, by_line;
     VEC(frame_line) lines;
-    VEC(line) inlined; /* innermost first, waiting for their physical frame */
+    VEC(line) inlined; /* lines that precede their physical frame, innermost first */
     u32s frames;
-    bool open; /* a head was read and its sample is not finished */
+    bool open; /* a header was read and its sample is not finished */
     uint32_t event;
     row now;
     uint64_t n_lines, first_time, last_time;
     uint64_t n_times, n_rows, n_offsets, n_fields;
-    bool unix_time; /* of all samples with a time */
+    bool unix_time; /* all samples with a time have a Unix time */
 } reader;
-
-static bool no_memory(const reader *r)
-{
-    return err_set(r->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", r->a->budget);
-}
 
 static bool is_kernel(const perf_script_frame *f)
 {
@@ -120,12 +118,13 @@ static uint32_t location_of(reader *r, const perf_script_frame *f, const line *l
 static bool push_frame(reader *r, uint32_t location_i)
 {
     uint32_t *slot = vec_push(r->a, &r->frames);
-    if (!slot) return no_memory(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = location_i;
     return true;
 }
 
-/* A physical frame ends the inlined ones before it: they are its location's innermost lines. */
+/* Adds a physical frame. The inlined frames before it become the innermost lines of its
+ * location. */
 static bool push_physical(reader *r, const perf_script_frame *f, uint32_t *found)
 {
     uint32_t i_function = function_of(r, f->symbol);
@@ -140,12 +139,12 @@ static bool take_known(reader *r, const frame_line *x)
 {
     if (!x->is_inlined) return push_frame(r, x->location);
     line *slot = vec_push(r->a, &r->inlined);
-    if (!slot) return no_memory(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = x->inlined;
     return true;
 }
 
-/* Where a line met before is, or the free slot for it. */
+/* Returns whether a line is known, and sets *at to its slot or to a free slot. */
 static bool find_line(const reader *r, str text, uint64_t h, uint32_t *at)
 {
     uint32_t i = hash_first(&r->by_line, h);
@@ -158,18 +157,18 @@ static bool find_line(const reader *r, str text, uint64_t h, uint32_t *at)
 static bool keep_line(reader *r, const frame_line *made, uint64_t h, uint32_t slot_i)
 {
     frame_line *slot = vec_push(r->a, &r->lines);
-    if (!slot) return no_memory(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = *made;
     hash_put(&r->by_line, slot_i, h, (uint32_t)(r->lines.n - 1));
     return true;
 }
 
-/* A line that may be a frame; *is says whether it was.  Lines met before are not parsed again, but a
- * physical frame behind inlined ones stands for more than its own line. */
+/* Reads a line and sets *is to whether it is a frame. Known lines are not parsed again, except
+ * physical frames after inlined ones, whose location has more than one line. */
 static bool take_frame(reader *r, str text, bool *is)
 {
     uint32_t i;
-    if (!hash_index_room(&r->by_line, r->a)) return no_memory(r);
+    if (!hash_index_room(&r->by_line, r->a)) return arena_spent(r->a, r->e);
     uint64_t h = hash_bytes(text.p, text.n, r->by_line.seed);
     *is = true;
     bool known = find_line(r, text, h, &i), alone = !r->inlined.n;
@@ -193,13 +192,13 @@ static bool take_frame(reader *r, str text, bool *is)
 static bool find_event(reader *r, str name, uint32_t *out)
 {
     if (!name.n) name = STR("samples");
-    if (!hash_index_room(&r->by_event, r->a)) return no_memory(r);
+    if (!hash_index_room(&r->by_event, r->a)) return arena_spent(r->a, r->e);
     uint64_t h = hash_bytes(name.p, name.n, r->by_event.seed);
     uint32_t i = hash_first(&r->by_event, h);
     for (; hash_next(&r->by_event, &i, h, out); i++)
         if (str_eq(r->events.v[*out].name, name)) return true;
     event *v = vec_push(r->a, &r->events);
-    if (!v) return no_memory(r);
+    if (!v) return arena_spent(r->a, r->e);
     v->name = name;
     *out = (uint32_t)(r->events.n - 1);
     hash_put(&r->by_event, i, h, *out);
@@ -210,14 +209,14 @@ static bool finish_sample(reader *r)
 {
     if (!r->open) return true;
     r->open = false;
-    if (r->inlined.n) { /* the stack ends before their physical frame */
+    if (r->inlined.n) { /* the stack ends before the physical frame */
         uint32_t i = location_of(r, &(perf_script_frame){0}, r->inlined.v, r->inlined.n);
         r->inlined.n = 0;
         if (!push_frame(r, i)) return false;
     }
     r->now.stack = builder_stack(r->b, r->frames.v, r->frames.n);
     row *slot = vec_push(r->a, &r->events.v[r->event].rows);
-    if (!slot) return no_memory(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = r->now;
     r->n_rows++;
     return true;
@@ -236,7 +235,7 @@ static void note_time(reader *r, uint64_t time)
     r->n_times++;
 }
 
-/* perf prints ":1735" for a thread that it has no name for. */
+/* perf prints ":1735" for a thread without a name. */
 static bool is_nameless(const perf_script_head *h)
 {
     if (h->comm.n < 2 || h->comm.p[0] != ':') return false;
@@ -269,20 +268,13 @@ static bool begin_sample(reader *r, const perf_script_head *h)
     return true;
 }
 
-static bool is_blank(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] != ' ' && s.p[i] != '\t') return false;
-    return true;
-}
-
-/* Inside a sample an indented line that begins with an address is a frame; with spaces in front it may
- * still be a head ("  dd 12/12 1.5: ..."): that one has a time. */
+/* Inside a sample, an indented line that begins with an address is a frame, unless it has a time:
+ * then it is a header ("  dd 12/12 1.5: ..."). */
 static bool take_line(reader *r, str text, str next)
 {
     perf_script_head h;
     bool is_frame = false;
-    if (is_blank(text)) return finish_sample(r);
+    if (!str_trim(text).n) return finish_sample(r);
     if (r->open && text.p[0] == '\t') {
         if (!take_frame(r, text, &is_frame)) return false;
         if (is_frame) return true;
@@ -331,7 +323,7 @@ static void put_row(reader *r, const row *x, bool timed)
 static bool put_profile(reader *r, const event *v, const read_opts *o, bool timed)
 {
     profile *p = builder_profile(r->b);
-    if (!p) return no_memory(r);
+    if (!p) return arena_spent(r->a, r->e);
     str type = o->sample_type.n ? o->sample_type : v->name;
     str unit = o->sample_unit.n ? o->sample_unit : is_clock(v) ? STR("nanoseconds") : STR("count");
     p->sample_type =
@@ -343,7 +335,7 @@ static bool put_profile(reader *r, const event *v, const read_opts *o, bool time
         builder_profile_attrs(r->b, &attr, 1);
     }
     for (size_t i = 0; i < v->rows.n; i++) put_row(r, &v->rows.v[i], timed);
-    return !r->b->failed || no_memory(r);
+    return !r->b->failed || arena_spent(r->a, r->e);
 }
 
 static bool put_model(reader *r, const read_opts *o, model *out)
@@ -367,12 +359,12 @@ static bool put_model(reader *r, const read_opts *o, model *out)
 
 static bool read_text(reader *r, str left)
 {
-    for (str text; perf_script_line(&left, &text);) {
+    for (str text; str_line(&left, &text);) {
         r->n_lines++;
         str behind = left, next = {0};
-        if (!perf_script_line(&behind, &next)) next.n = 0;
+        if (!str_line(&behind, &next)) next.n = 0;
         if (!take_line(r, text, next)) return false;
-        if (r->b->failed) return no_memory(r);
+        if (r->b->failed) return arena_spent(r->a, r->e);
     }
     return finish_sample(r);
 }
@@ -383,31 +375,28 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     (void)f, (void)verdict;
     perf_data *d = arena_new(a, perf_data, 1);
     reader r = {.d = d, .a = a, .e = e, .l = o->ledger};
-    if (!d) return no_memory(&r);
+    if (!d) return arena_spent(r.a, r.e);
     d->a = a, d->o = o, d->e = e;
     r.b = &d->b;
-    if (!builder_init(r.b, a)) return no_memory(&r);
+    if (!builder_init(r.b, a)) return arena_spent(r.a, r.e);
     r.b->borrow = true;
     if (!read_text(&r, bytes)) return false;
     if (!r.n_rows)
         return err_at(
             e, ERR_MALFORMED, 0,
-            "no line of perf script begins a sample: \"comm pid/tid [cpu] time: event:\"");
+            "no line begins a sample of perf script: \"comm pid/tid [cpu] time: event:\"");
     return put_model(&r, o, out);
 }
 
-/* What is written is UTF-8, whatever came in. */
-static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
-
 const format format_perf_script = {
     .name = "perf-script",
-    .what = "text of perf script",
+    .what = "output of perf script",
     .suffixes = ".perf-script .perf",
     .text = true,
     .carries = CARRIES(STACKS) | CARRIES(VALUES) | CARRIES(TIMESTAMPS) | CARRIES(ADDRESSES) |
                CARRIES(INLINES),
     .detect = detect,
     .read = read,
-    .is_current = is_utf8,
+    .is_current = text_is_utf8,
     .write = perf_script_write,
 };

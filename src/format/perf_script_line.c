@@ -1,53 +1,35 @@
-/* Lines of `perf script`: see perf_script.h. */
+/* Parses lines of `perf script`. The command name may contain anything, so the parser first finds
+ * the time and then parses the fields on both sides of it. */
 #include "format/perf_script.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
-bool perf_script_line(str *left, str *out)
-{
-    if (!left->n) return false;
-    const char *end = memchr(left->p, '\n', left->n);
-    size_t n = end ? (size_t)(end - left->p) : left->n;
-    *out = (str){left->p, n};
-    *left = (str){left->p + n + (end != NULL), left->n - n - (end != NULL)};
-    if (out->n && out->p[out->n - 1] == '\r') out->n--;
-    return true;
-}
-
 /* ---- words ---- */
 
-static bool is_space(char c) { return c == ' ' || c == '\t'; }
-
-static str trim(str s)
-{
-    while (s.n && is_space(s.p[0])) s = (str){s.p + 1, s.n - 1};
-    while (s.n && is_space(s.p[s.n - 1])) s.n--;
-    return s;
-}
-
-static str first_word(str s) /* of trimmed text */
+static str first_word(str s) /* s is trimmed */
 {
     size_t n = 0;
-    while (n < s.n && !is_space(s.p[n])) n++;
+    while (n < s.n && !is_blank(s.p[n])) n++;
     return (str){s.p, n};
 }
 
 static str after(str s, str word)
 {
     size_t n = (size_t)(word.p + word.n - s.p);
-    return trim((str){s.p + n, s.n - n});
+    return str_trim((str){s.p + n, s.n - n});
 }
 
-static str last_word(str s) /* of trimmed text */
+static str last_word(str s) /* s is trimmed */
 {
     size_t n = 0;
-    while (n < s.n && !is_space(s.p[s.n - 1 - n])) n++;
+    while (n < s.n && !is_blank(s.p[s.n - 1 - n])) n++;
     return (str){s.p + (s.n - n), n};
 }
 
-static str before(str s, str word) { return trim((str){s.p, (size_t)(word.p - s.p)}); }
+static str before(str s, str word) { return str_trim((str){s.p, (size_t)(word.p - s.p)}); }
 
-/* Digits at the front of *s; false when there are none or too many. */
+/* Removes a number from the start of *s. Returns false when there are no digits or too many. */
 static bool take_number(str *s, uint64_t *v)
 {
     size_t n = 0;
@@ -65,7 +47,7 @@ static bool take_char(str *s, char c)
     return true;
 }
 
-/* ---- the parts of a head ---- */
+/* ---- the parts of a header ---- */
 
 /* "666709.771979:" */
 static bool is_time(str w, uint64_t *ns)
@@ -91,7 +73,7 @@ static bool is_cpu(str w, int64_t *cpu)
 static bool is_ids(str w, int64_t *pid, int64_t *tid)
 {
     uint64_t a, b;
-    bool minus = take_char(&w, '-'); /* -1: perf did not know */
+    bool minus = take_char(&w, '-'); /* perf prints -1 for an unknown id */
     if (!take_number(&w, &a) || a > INT64_MAX) return false;
     *pid = -1;
     *tid = minus ? -1 : (int64_t)a;
@@ -114,8 +96,8 @@ static bool is_period(str w, int64_t *v)
     return true;
 }
 
-/* What stands before the time: comm, ids and maybe the CPU; comm may hold anything. */
-static bool parse_who(str s, perf_script_head *h)
+/* Parses the part before the time: command name, ids and possibly the CPU. */
+static bool parse_task(str s, perf_script_head *h)
 {
     for (int skipped = 0; skipped < 3; skipped++) { /* [cpu], or flags like "d.h1" */
         str w = last_word(s);
@@ -129,8 +111,9 @@ static bool parse_who(str s, perf_script_head *h)
     return false;
 }
 
-/* Without a time the ids are the first word that looks like them, behind at least one of comm. */
-static bool parse_who_forward(str s, perf_script_head *h, str *left)
+/* Parses a header without a time: the ids are the first matching word after at least one word of
+ * the command name. */
+static bool parse_task_forward(str s, perf_script_head *h, str *left)
 {
     str w = first_word(s), rest = after(s, w);
     while (rest.n) {
@@ -149,7 +132,7 @@ static bool parse_who_forward(str s, perf_script_head *h, str *left)
 
 enum { EVENT_WORDS = 3 };
 
-/* "10101010 cpu-clock: rest": the event ends with a colon. */
+/* Parses "10101010 cpu-clock: rest": the event ends with a colon. */
 static bool parse_event(str s, perf_script_head *h)
 {
     str w = first_word(s);
@@ -173,25 +156,26 @@ static bool parse_event(str s, perf_script_head *h)
 bool perf_script_parse_head(str text, perf_script_head *out)
 {
     *out = (perf_script_head){.pid = -1, .tid = -1, .cpu = -1};
-    str s = trim(text);
+    str s = str_trim(text);
     for (str left = s; left.n;) {
         str w = first_word(left);
         left = after(left, w);
         if (!is_time(w, &out->time_ns)) continue;
         out->has_time = true;
-        if (!parse_who(before(s, w), out)) return false;
-        parse_event(left, out); /* maybe only the time was asked for */
+        if (!parse_task(before(s, w), out)) return false;
+        parse_event(left, out); /* the line may have only the time */
         return true;
     }
     str left;
-    return parse_who_forward(s, out, &left) && parse_event(left, out);
+    return parse_task_forward(s, out, &left) && parse_event(left, out);
 }
 
 bool perf_script_parse_bare_head(str text, perf_script_head *out)
 {
     *out = (perf_script_head){.pid = -1, .tid = -1, .cpu = -1};
     str left;
-    return text.n && !is_space(text.p[0]) && parse_who_forward(trim(text), out, &left) && !left.n;
+    return text.n && !is_blank(text.p[0]) && parse_task_forward(str_trim(text), out, &left) &&
+           !left.n;
 }
 
 /* ---- frames ---- */
@@ -202,17 +186,17 @@ static bool take_address(str *s, uint64_t *v)
     *v = 0;
     if (str_starts(*s, STR("0x"))) *s = (str){s->p + 2, s->n - 2};
     for (; n < s->n && n < 17; n++) {
-        char c = s->p[n];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        int digit = hex_digit(s->p[n]);
         if (digit < 0) break;
         *v = *v << 4 | (uint64_t)digit;
     }
-    if (n == 0 || n > 16 || (n < s->n && !is_space(s->p[n]))) return false;
-    *s = trim((str){s->p + n, s->n - n});
+    if (n == 0 || n > 16 || (n < s->n && !is_blank(s->p[n]))) return false;
+    *s = str_trim((str){s->p + n, s->n - n});
     return true;
 }
 
-/* The last pair of parentheses: names of functions and of binaries may hold others. */
+/* Removes the binary in the last pair of parentheses; names of functions and binaries may contain
+ * others. */
 static bool take_dso(str *s, str *dso)
 {
     if (!s->n || s->p[s->n - 1] != ')') return false;
@@ -222,13 +206,13 @@ static bool take_dso(str *s, str *dso)
         if (s->p[i] == ')') depth++;
         if (s->p[i] == '(') depth--;
     } while (depth && i);
-    if (depth || (i && !is_space(s->p[i - 1]))) return false;
+    if (depth || (i && !is_blank(s->p[i - 1]))) return false;
     *dso = (str){s->p + i + 1, s->n - i - 2};
-    *s = trim((str){s->p, i});
+    *s = str_trim((str){s->p, i});
     return true;
 }
 
-/* "+0x1b" at the end of a symbol. */
+/* Removes an offset such as "+0x1b" from the end of a symbol. */
 static bool cut_offset(str *symbol)
 {
     for (size_t i = symbol->n; i-- > 0;) {
@@ -246,10 +230,10 @@ static bool cut_offset(str *symbol)
 bool perf_script_parse_frame(str text, perf_script_frame *out)
 {
     *out = (perf_script_frame){0};
-    str s = trim(text);
+    str s = str_trim(text);
     if (!take_address(&s, &out->address)) return false;
     bool has_dso = take_dso(&s, &out->dso);
-    if (!has_dso && s.n == 0) return true; /* -F ip alone */
+    if (!has_dso && s.n == 0) return true; /* perf script -F ip prints only the address */
     out->symbol = s;
     out->has_offset = cut_offset(&out->symbol);
     out->inlined = str_eq(out->dso, STR("inlined"));

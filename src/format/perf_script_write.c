@@ -1,11 +1,13 @@
-/* A model as the text of `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso --ns`: the same
- * columns and widths, so that what reads one reads the other.
+/* Writes a model as the text of `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso
+ * --ns`, with the same columns and widths, so that parsers of perf's output accept it.
  *
- * A block is a sample that was taken: an observation with its time, or all of a sample that has no times.  Blocks are in order of
- * time, whatever their profile, and every block has a time: speedscope reads no others, and stops at one that goes back.  Profiles
- * that are types of the same samples are written once: readers count blocks. */
+ * A block is one observation with its time, or a whole sample without times. Blocks are ordered by
+ * time across profiles, and every block has a time, because speedscope rejects blocks without one
+ * and stops when the time decreases. Of profiles that are types of the same samples, only one is
+ * written, because readers count blocks. */
 #include "format/perf_script.h"
 
+#include "format/folded_text.h"
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
@@ -14,18 +16,18 @@ typedef struct writer {
     const model *m;
     ledger *l;
     buf *out;
-    buf *stacks;       /* all frames as text */
-    size_t *stack_off; /* stack -> where its text begins; made when first used */
+    buf *stacks;       /* text of the frames of all stacks */
+    size_t *stack_off; /* stack -> offset of its text; created on first use */
     size_t *stack_end;
-    const char *kind; /* attribute -> what it is: KIND_... */
+    const char *kind; /* attribute -> KIND_... */
     str *events;      /* profile -> its event */
-    uint32_t *rank;   /* profile -> place of its event among all, by name */
+    uint32_t *rank;   /* profile -> rank of its event when sorted by name */
 } writer;
 
 typedef struct block {
     uint64_t time;
-    uint32_t rank; /* of its event: text that is read and written again stays the same */
-    uint32_t profile_i, sample_i, nth; /* nth observation */
+    uint32_t rank; /* rank of its event: keeps the order when the text is read and written again */
+    uint32_t profile_i, sample_i, nth; /* index of the observation */
 } block;
 
 typedef VEC(block) blocks;
@@ -35,7 +37,8 @@ static void lose(const writer *w, loss_concept c, uint64_t n, const char *path, 
     if (n) ledger_add_n(w->l, STAGE_WRITE, c, NULL, n, path, value);
 }
 
-/* Line ends, and spaces where a word is wanted, would change what the text says. */
+/* Writes a name. Replaces line ends and, where one word is expected, spaces, because they would
+ * change the meaning of the line. */
 static void put_name(const writer *w, buf *b, str s, bool word)
 {
     bool changed = false;
@@ -106,10 +109,10 @@ static char kind_of(const dict *d, const attribute *t)
     return KIND_OTHER;
 }
 
-typedef struct who {
-    int64_t pid, tid, cpu; /* -1: not known */
+typedef struct origin {
+    int64_t pid, tid, cpu; /* -1: unknown */
     str comm;
-} who;
+} origin;
 
 static int64_t resource_pid(const model *m, const profile *p)
 {
@@ -120,10 +123,10 @@ static int64_t resource_pid(const model *m, const profile *p)
     return -1;
 }
 
-/* `tell`: what is lost here was not told before. */
-static who who_of(const writer *w, const sample *s, int64_t pid, bool tell)
+/* Collects the attributes of a sample. With `record`, adds losses to the ledger. */
+static origin origin_of(const writer *w, const sample *s, int64_t pid, bool record)
 {
-    who x = {.pid = pid, .tid = -1, .cpu = -1};
+    origin x = {.pid = pid, .tid = -1, .cpu = -1};
     uint64_t lost = 0;
     str first = {0};
     for (uint32_t i = 0; i < s->n_attrs; i++) {
@@ -138,14 +141,14 @@ static who who_of(const writer *w, const sample *s, int64_t pid, bool tell)
             break;
         }
     }
-    if (tell) lose(w, LOSS_ATTRIBUTE, lost, "samples[].attributes", first);
+    if (record) lose(w, LOSS_ATTRIBUTE, lost, "samples[].attributes", first);
     if (x.tid < 0) x.tid = x.pid;
     if (x.pid < 0) x.pid = x.tid;
     return x;
 }
 
-/* A reader wants a name and a number before anything else. */
-static void put_head(const writer *w, const who *x)
+/* Writes the header of a block. Readers require a name and a number first. */
+static void put_head(const writer *w, const origin *x)
 {
     buf *b = w->out;
     int64_t pid = x->pid < 0 ? 0 : x->pid, tid = x->tid < 0 ? 0 : x->tid;
@@ -176,7 +179,7 @@ static void put_block(const writer *w, const block *x)
     buf *b = w->out;
     const profile *p = &w->m->profiles.v[x->profile_i];
     sample s = sample_at(w->m, p, x->sample_i);
-    who by = who_of(w, &s, resource_pid(w->m, p), x->nth == 0);
+    origin by = origin_of(w, &s, resource_pid(w->m, p), x->nth == 0);
     put_head(w, &by);
     buf_printf(b, "%5" PRIu64 ".%09" PRIu64 ": %10" PRId64 " ", x->time / 1000000000,
                x->time % 1000000000, period_of(&s, x->nth));
@@ -185,7 +188,7 @@ static void put_block(const writer *w, const block *x)
     buf_str(b, stack_text(w, s.stack));
 }
 
-/* ---- in order ---- */
+/* ---- order ---- */
 
 static bool add_block(blocks *all, arena *a, block one)
 {
@@ -194,8 +197,9 @@ static bool add_block(blocks *all, arena *a, block one)
     return x != NULL;
 }
 
-/* Samples without a time are spread over the profile's. */
-static uint64_t made_up(const profile *p, size_t i)
+/* Returns a time for a sample without one: such samples are spread over the time range of the
+ * profile. */
+static uint64_t generated_time(const profile *p, size_t i)
 {
     uint64_t step = p->n_samples ? p->duration_nano / p->n_samples : 0, time;
     if (ckd_mul(&time, step ? step : 1, (uint64_t)i) || ckd_add(&time, time, p->time_unix_nano))
@@ -212,14 +216,15 @@ static bool add_profile(const writer *w, blocks *all, arena *a, size_t at)
         n_links += s.link != 0;
         n_made += !s.n_times;
         if (!s.n_times &&
-            !add_block(all, a, (block){made_up(p, i), w->rank[at], (uint32_t)at, (uint32_t)i, 0}))
+            !add_block(all, a,
+                       (block){generated_time(p, i), w->rank[at], (uint32_t)at, (uint32_t)i, 0}))
             return false;
         for (uint32_t k = 0; k < s.n_times; k++)
             if (!add_block(all, a, (block){s.times[k], w->rank[at], (uint32_t)at, (uint32_t)i, k}))
                 return false;
     }
     lose(w, LOSS_LINK, n_links, "samples[].link_index", (str){0});
-    lose(w, LOSS_TIMESTAMP, n_made, "samples without a time", STR("made up"));
+    lose(w, LOSS_TIMESTAMP, n_made, "samples without a time", STR("generated"));
     return true;
 }
 
@@ -253,7 +258,8 @@ static bool same_samples(const model *m, const profile *p, const profile *q)
     return true;
 }
 
-/* Of profiles[from..to) the last that counts something else than samples, as pprof's default is the last. */
+/* Returns the last of profiles[from..to) that does not count samples; pprof's default is the last
+ * too. */
 static size_t chosen(const model *m, size_t from, size_t to)
 {
     for (size_t i = to; i-- > from;)
@@ -261,22 +267,22 @@ static size_t chosen(const model *m, size_t from, size_t to)
     return to - 1;
 }
 
-/* ---- what the text has no place for ---- */
+/* ---- losses ---- */
 
 static void account_profile(const writer *w, const profile *p, str type)
 {
     const dict *d = &w->m->dict;
     str unit = dict_str(d, p->sample_type.unit);
     bool clock = str_starts(type, STR("cpu-clock")) || str_starts(type, STR("task-clock"));
-    bool told = str_eq(unit, clock ? STR("nanoseconds") : STR("count"));
-    lose(w, LOSS_VALUE_TYPE, unit.n && !told, "profiles[].sample_type.unit", unit);
+    bool implied = str_eq(unit, clock ? STR("nanoseconds") : STR("count"));
+    lose(w, LOSS_VALUE_TYPE, unit.n && !implied, "profiles[].sample_type.unit", unit);
     lose(w, LOSS_PERIOD, p->period != 0, "profiles[].period", (str){0});
     lose(w, LOSS_TIME, p->time_unix_nano || p->duration_nano, "profiles[].time_unix_nano",
          (str){0});
     lose(w, LOSS_PROFILE_ID, !id_is_zero(p->profile_id, 16), "profiles[].profile_id", (str){0});
     lose(w, LOSS_ORIGINAL_PAYLOAD, p->original_payload.n != 0, "profiles[].original_payload",
          p->original_payload_format);
-    /* A time before 2001 says by itself that its clock counts from boot. */
+    /* The reader assumes that a time before 2001 counts from boot. */
     str epoch = STR(KILN_ATTR_TIME_EPOCH);
     for (uint32_t i = 0; i < p->attrs.n; i++) {
         str key = dict_str(d, d->attributes.v[d->attr_refs.v[p->attrs.at + i]].key);
@@ -320,14 +326,14 @@ static void account_resources(const writer *w)
              "scope", m->scopes.v[i].name);
 }
 
-/* ---- all of it ---- */
+/* ---- the text ---- */
 
 static bool name_event(const writer *w, size_t at, arena *a)
 {
     str type = dict_str(&w->m->dict, w->m->profiles.v[at].sample_type.type);
     buf event = {0};
     put_name(w, &event, type.n ? type : STR("samples"), true);
-    if (str_starts(buf_view(&event), STR("PERF_RECORD_"))) { /* would read as a record */
+    if (str_starts(buf_view(&event), STR("PERF_RECORD_"))) { /* would be read as a record */
         event.p[0] = '_';
         lose(w, LOSS_NAME, 1, "sample_type", type);
     }
@@ -338,31 +344,14 @@ static bool name_event(const writer *w, size_t at, arena *a)
     return copy != NULL;
 }
 
-typedef struct named {
-    str event;
-    size_t at;
-} named;
-
-static int by_event(const void *left, const void *right)
-{
-    return str_cmp(((const named *)left)->event, ((const named *)right)->event);
-}
-
 static bool rank_events(writer *w, arena *a)
 {
     size_t n = w->m->profiles.n;
-    named *v = arena_new(a, named, n + 1);
     w->events = arena_new(a, str, n + 1);
-    w->rank = arena_new(a, uint32_t, n + 1);
-    if (!v || !w->events || !w->rank) return false;
-    for (size_t i = 0; i < n; i++) {
+    if (!w->events) return false;
+    for (size_t i = 0; i < n; i++)
         if (!name_event(w, i, a)) return false;
-        v[i] = (named){w->events[i], i};
-    }
-    if (n) qsort(v, n, sizeof *v, by_event);
-    for (size_t i = 1; i < n; i++)
-        w->rank[v[i].at] = w->rank[v[i - 1].at] + !str_eq(v[i].event, v[i - 1].event);
-    return true;
+    return (w->rank = text_ranks(w->events, n, a)) != NULL;
 }
 
 static bool take_profiles(const writer *w, blocks *all, arena *a)
@@ -408,5 +397,5 @@ bool perf_script_write(const format *f, const model *m, const write_opts *o, buf
     bool ok = write_all(&w, &a);
     buf_free(&stacks);
     arena_free(&a);
-    return ok || err_set(e, ERR_LIMIT, "the text does not fit into memory");
+    return ok || err_set(e, ERR_MEMORY, "the text exceeds the memory limit");
 }

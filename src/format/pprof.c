@@ -1,4 +1,4 @@
-/* pprof in the table of formats: which bytes are pprof, and which reader they need. */
+/* The pprof formats in the table of formats: detects pprof bytes and selects the reader. */
 #include "format/pprof.h"
 
 #include "wire/pb.h"
@@ -6,7 +6,7 @@
 
 enum { PROBED_FIELDS = 64, PROBED_INSIDE = 16 };
 
-/* Varint fields 1 to `last` and nothing else. */
+/* Returns whether the message has only varint fields 1 to `last`. */
 static bool numbers_only(pb_cur c, uint32_t last)
 {
     unsigned n = 0;
@@ -15,8 +15,8 @@ static bool numbers_only(pb_cur c, uint32_t last)
     return pb_ok(&c);
 }
 
-/* Fields as the message at this number of a Profile has them.  OTLP has messages where pprof has
- * numbers, so one level is enough. */
+/* Returns whether the fields of a submessage match field f of a pprof Profile. OTLP has messages
+ * where pprof has numbers, so one level is enough. */
 static bool fits(const pb_cur *c, const pb_field *f)
 {
     if (f->number >= 7) return f->number == 11 || f->number == 13 || f->wire == 0;
@@ -24,8 +24,8 @@ static bool fits(const pb_cur *c, const pb_field *f)
     pb_cur in = pb_message(c, f);
     unsigned n = 0;
     switch (f->number) {
-    case 1: return numbers_only(in, 3); /* 3: aggregation_temporality of OTEP 0239 */
-    case 3: return numbers_only(in, 15);
+    case 1: return numbers_only(in, 3); /* field 3 is the aggregation_temporality of OTEP 0239 */
+    case 3:
     case 5: return numbers_only(in, 15);
     case 2:
     case 4:
@@ -36,7 +36,7 @@ static bool fits(const pb_cur *c, const pb_field *f)
     }
 }
 
-/* A sample type that says something is what OTLP's field 1 cannot be. */
+/* Returns the confidence. OTLP's field 1 cannot parse as a sample type that is not empty. */
 static unsigned detect_proto(str bytes)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
@@ -47,7 +47,7 @@ static unsigned detect_proto(str bytes)
         numbers += f.number >= 9 && f.number <= 15;
     }
     if (!n) return 0;
-    if (typed) return 90; /* cut off or not */
+    if (typed) return 90; /* even if truncated */
     return !pb_ok(&c) ? 0 : numbers ? 90 : 20;
 }
 
@@ -57,7 +57,7 @@ static unsigned detect(str bytes)
     return detect_proto(bytes);
 }
 
-/* Without a sample type a profile says little that OTLP does not. */
+/* Returns whether the bytes may be pprof although they also fit OTLP: they have no sample type. */
 static bool may_be(const format *f, str bytes)
 {
     (void)f;

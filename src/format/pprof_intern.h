@@ -1,17 +1,18 @@
-/* format/pprof_intern.h - what model/builder.h does for entries one by one, for many at a time.
+/* format/pprof_intern.h - interns entries in batches; model/builder.h interns them one by one.
  *
- * The tables of a large profile do not fit the cache, so looking an entry up costs a miss.  Entries
- * come in batches: all hashes first, each asking for its slot, then the lookups, which find it there.
+ * The tables of a large profile do not fit in the cache, so each lookup is a cache miss. For a
+ * batch, all hashes are computed and their slots prefetched first; the lookups then find the slots
+ * in the cache.
  *
- * Strings go into the builder's own index, with its hash, so that builder_string finds them.  The
- * other indices are only used here: their hashes are cheaper. */
+ * Strings go into the builder's own index, with its hash, so that builder_string finds them. The
+ * other indices are used only here, with cheaper hashes. */
 #pragma once
 #include "base/utf8.h"
 #include "format/pprof_internal.h"
 
 enum { PP_BATCH = 32 };
 
-/* Both factors are odd: none makes the other vanish. */
+/* Multiplies and folds to 64 bits. Both factors are made odd, so neither can be 0. */
 ALWAYS_INLINE uint64_t pp_mul(uint64_t a, uint64_t b)
 {
     unsigned __int128 r = (unsigned __int128)(a | 1) * (b | 1);
@@ -21,12 +22,12 @@ ALWAYS_INLINE uint64_t pp_mul(uint64_t a, uint64_t b)
 #define PP_K1 UINT64_C(0x9e3779b97f4a7c15)
 #define PP_K2 UINT64_C(0xd1b54a32d192ed03)
 
-ALWAYS_INLINE void pp_ask(const hash_index *x, uint64_t h)
+ALWAYS_INLINE void pp_prefetch(const hash_index *x, uint64_t h)
 {
     __builtin_prefetch(&x->slot[hash_first(x, h)], 1);
 }
 
-/* An index with room for n entries, so that it never grows. */
+/* Creates an index with room for n entries, so that it never grows. */
 static inline bool pp_index_room(pp *r, hash_index *x, size_t n)
 {
     size_t slots = 16;
@@ -34,24 +35,24 @@ static inline bool pp_index_room(pp *r, hash_index *x, size_t n)
     x->slot = arena_new(r->a, hash_slot, slots);
     x->mask = (uint32_t)(slots - 1);
     x->seed = r->a->seed;
-    return x->slot || pp_limit(r);
+    return x->slot || arena_spent(r->a, r->e);
 }
 
 /* ---- strings ---- */
 
-/* Before pp_string_take: the text is checked, its slot is on its way. */
-ALWAYS_INLINE void pp_string_ask(pp *r, uint64_t i)
+/* Call before pp_string_take: checks the text and prefetches its slot. */
+ALWAYS_INLINE void pp_string_prefetch(pp *r, uint64_t i)
 {
-    if (r->string.v[i] != PP_NOBODY) return;
+    if (r->string.v[i] != PP_ABSENT) return;
     uint64_t h = hash_bytes(r->strings.v[i].p, r->strings.v[i].n, r->b.seed);
     r->string_hash[i] = (uint32_t)(h >> 32);
-    pp_ask(&r->b.strings, h);
+    pp_prefetch(&r->b.strings, h);
 }
 
 ALWAYS_INLINE uint32_t pp_string_take(pp *r, uint64_t i)
 {
     uint32_t known = r->string.v[i];
-    if (known != PP_NOBODY) return known;
+    if (known != PP_ABSENT) return known;
     str s = r->strings.v[i];
     if (UNLIKELY(!s.n || r->b.strings.n >= r->strings.n || !utf8_ok(s.p, s.n)))
         return pp_intern(r, i);
@@ -76,7 +77,7 @@ ALWAYS_INLINE uint64_t pp_function_hash(const function *f, uint64_t seed)
                   ((uint64_t)f->filename << 32 ^ (uint64_t)f->start_line) ^ PP_K2 ^ seed);
 }
 
-/* d->functions and the index have room. */
+/* Requires room in d->functions and the index. */
 ALWAYS_INLINE uint32_t pp_function_take(pp *r, const function *f, uint64_t h)
 {
     dict *d = &r->b.m.dict;
@@ -116,8 +117,8 @@ ALWAYS_INLINE bool pp_same_lines(const line *a, const line *b, uint32_t n)
     return true;
 }
 
-/* *l is new: its lines are anywhere behind d->lines.n, its attributes are is_folded or nothing.
- * d->locations, d->lines and the index have room. */
+/* The lines of *l are after d->lines.n; its only attribute may be is_folded. Requires room in
+ * d->locations, d->lines and the index. */
 ALWAYS_INLINE uint32_t pp_location_take(pp *r, const location *l, const line *lines, uint64_t h)
 {
     dict *d = &r->b.m.dict;
@@ -148,7 +149,7 @@ ALWAYS_INLINE uint64_t pp_stack_hash(const u32s *frames_of, uint64_t seed)
     return hash_bytes(frames_of->v, frames_of->n * sizeof *frames_of->v, seed);
 }
 
-/* The index has room for every row. */
+/* Requires an index with room for every row. */
 ALWAYS_INLINE uint32_t pp_stack_take(pp *r, const u32s *s, uint64_t h)
 {
     dict *d = &r->b.m.dict;

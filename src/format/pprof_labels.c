@@ -1,6 +1,7 @@
-/* Labels of a sample to attributes, trace and span ids to a link. */
+/* Converts labels of a sample to attributes, and trace and span ids to a link. */
 #include "format/pprof_internal.h"
 
+#include "base/text.h"
 #include "base/ban.h"
 
 /* ---- one label ---- */
@@ -26,16 +27,17 @@ static pp_label_kind kind_of(const pp *r, const pp_label *l)
     return l->num || unit.n ? PP_PLAIN : pprof_label_kind(key, text);
 }
 
-/* The number of a key; tables in the wild hold a text twice. */
+/* Sets *out to the index of a key by its text, because string tables of real files may contain a
+ * text twice. */
 static bool key_number(pp *r, str text, uint32_t *out)
 {
-    if (!hash_index_room(&r->key_index, r->a)) return pp_limit(r);
+    if (!hash_index_room(&r->key_index, r->a)) return arena_spent(r->a, r->e);
     uint64_t h = hash_bytes(text.p, text.n, r->key_index.seed);
     uint32_t i = hash_first(&r->key_index, h);
     for (uint32_t at; hash_next(&r->key_index, &i, h, &at); i++)
         if (str_eq(r->keys.v[at].text, text)) return *out = at, true;
     pp_key *key = vec_push(r->a, &r->keys);
-    if (!key) return pp_limit(r);
+    if (!key) return arena_spent(r->a, r->e);
     key->text = text;
     *out = (uint32_t)(r->keys.n - 1);
     hash_put(&r->key_index, i, h, *out);
@@ -45,9 +47,9 @@ static bool key_number(pp *r, str text, uint32_t *out)
 static COLD bool label_new(pp *r, const pp_label *key, uint64_t h, uint32_t slot, uint32_t *out)
 {
     pp_label *l = vec_push(r->a, &r->labels);
-    if (!l) return pp_limit(r);
+    if (!l) return arena_spent(r->a, r->e);
     *l = *key;
-    l->attr = PP_NOBODY;
+    l->attr = PP_ABSENT;
     l->kind = kind_of(r, l);
     if (!key_number(r, r->strings.v[l->key], &l->key_i)) return false;
     *out = (uint32_t)(r->labels.n - 1);
@@ -55,14 +57,14 @@ static COLD bool label_new(pp *r, const pp_label *key, uint64_t h, uint32_t slot
     return true;
 }
 
-/* v: the fields of the label; their strings exist. */
+/* Adds a label with fields v, whose strings exist. */
 bool pp_label_add(pp *r, const uint64_t v[PP_FIELDS], size_t row)
 {
     pp_label key = {.num = (int64_t)v[3],
                     .key = (uint32_t)v[1],
                     .text = (uint32_t)v[2],
                     .unit = (uint32_t)v[4]};
-    if (!hash_index_room(&r->label_index, r->a)) return pp_limit(r);
+    if (!hash_index_room(&r->label_index, r->a)) return arena_spent(r->a, r->e);
     uint64_t h = hash_mix(hash_mix(hash_mix(r->label_index.seed, v[1] << 32 | v[2]), v[3]), v[4]);
     uint32_t i = hash_first(&r->label_index, h), at = 0;
     bool found = false;
@@ -80,15 +82,15 @@ bool pp_label_add(pp *r, const uint64_t v[PP_FIELDS], size_t row)
     r->row_ids |= l->kind != PP_PLAIN;
     *seen = (uint32_t)row + 1;
     uint32_t *slot = vec_push(r->a, &r->row);
-    if (!slot) return pp_limit(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = at;
     return true;
 }
 
 static any text_value(str s) { return (any){.kind = ANY_STRING, .n = (uint32_t)s.n, .s = s.p}; }
 
-/* The value of a label: its text, otherwise its number.  A label with both, which the format forbids
- * and readers see as text, keeps both in a list. */
+/* Sets *out to the value of a label: its text or its number. A label with both, which the format
+ * forbids, becomes a list of both. */
 static bool value_of(pp *r, const pp_label *l, any *out)
 {
     *out = (any){.kind = ANY_INT, .i = l->num};
@@ -96,7 +98,7 @@ static bool value_of(pp *r, const pp_label *l, any *out)
     any text = text_value(pp_text(r, pp_string(r, l->text)));
     if (l->num) {
         keyvalue *kv = arena_new(r->a, keyvalue, 2);
-        if (!kv) return pp_limit(r);
+        if (!kv) return arena_spent(r->a, r->e);
         kv[0] = (keyvalue){.key = STR("str"), .value = text};
         kv[1] = (keyvalue){.key = STR("num"), .value = *out};
         text = (any){.kind = ANY_KVLIST, .n = 2, .kvlist = kv};
@@ -108,7 +110,7 @@ static bool value_of(pp *r, const pp_label *l, any *out)
 static bool attr_of(pp *r, uint32_t label, uint32_t *out)
 {
     pp_label *l = &r->labels.v[label];
-    if (UNLIKELY(l->attr == PP_NOBODY)) {
+    if (UNLIKELY(l->attr == PP_ABSENT)) {
         any v;
         if (!value_of(r, l, &v)) return false;
         l->attr = builder_attribute(&r->b, pp_text(r, pp_string(r, l->key)), &v,
@@ -118,17 +120,10 @@ static bool attr_of(pp *r, uint32_t label, uint32_t *out)
     return true;
 }
 
-/* ---- rows with a key twice, or with a link ---- */
+/* ---- rows with a repeated key or a link ---- */
 
-static void hex_decode(str s, uint8_t *out)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        uint8_t digit = (uint8_t)(s.p[i] <= '9' ? s.p[i] - '0' : s.p[i] - 'a' + 10);
-        out[i / 2] = (uint8_t)(i % 2 ? out[i / 2] | digit : digit << 4);
-    }
-}
-
-/* Exactly one label of each kind: they are the row's link and leave the list. */
+/* If the row has exactly one label of each kind, makes them its link and removes them from its
+ * labels. */
 static bool take_link(pp *r, size_t row)
 {
     uint32_t at[3] = {0}, n[3] = {0};
@@ -138,17 +133,19 @@ static bool take_link(pp *r, size_t row)
         n[kind]++;
     }
     if (n[PP_TRACE] != 1 || n[PP_SPAN] != 1) return true;
-    for (uint32_t i = 0; i < r->row.n; i++) { /* the same key in another form */
+    for (uint32_t i = 0; i < r->row.n; i++) { /* a label with the same key but another form */
         const pp_label *l = &r->labels.v[r->row.v[i]];
         for (uint32_t k = PP_TRACE; k <= PP_SPAN; k++)
             if (i != at[k] && l->key_i == r->labels.v[r->row.v[at[k]]].key_i) return true;
     }
+    str trace = r->strings.v[r->labels.v[r->row.v[at[PP_TRACE]]].text];
+    str span_id = r->strings.v[r->labels.v[r->row.v[at[PP_SPAN]]].text];
     link_ids ids;
-    hex_decode(r->strings.v[r->labels.v[r->row.v[at[PP_TRACE]]].text], ids.trace_id);
-    hex_decode(r->strings.v[r->labels.v[r->row.v[at[PP_SPAN]]].text], ids.span_id);
+    if (!hex_bytes(trace, ids.trace_id, 16) || !hex_bytes(span_id, ids.span_id, 8)) return true;
     uint32_t link = builder_link(&r->b, ids.trace_id, ids.span_id);
-    if (!link) return true; /* both zero: just labels */
-    if (!r->link && !(r->link = arena_new(r->a, uint32_t, r->n_rows))) return pp_limit(r);
+    if (!link) return true; /* both ids are zero: they stay labels */
+    if (!r->link && !(r->link = arena_new(r->a, uint32_t, r->n_rows)))
+        return arena_spent(r->a, r->e);
     r->link[row] = link;
     size_t k = 0;
     for (uint32_t i = 0; i < r->row.n; i++)
@@ -158,7 +155,7 @@ static bool take_link(pp *r, size_t row)
 }
 
 typedef struct entry {
-    uint32_t first, at, label; /* where its key first occurs, where it is, which label */
+    uint32_t first, at, label; /* position of the first label with its key, own position, label */
 } entry;
 
 static int entry_order(const void *x, const void *y)
@@ -168,12 +165,12 @@ static int entry_order(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* An element of a list whose labels have different units says its own. */
+/* Adds the unit to an element of a list whose labels have different units. */
 static bool with_unit(pp *r, const pp_label *l, any *v)
 {
     bool both = v->kind == ANY_KVLIST;
     keyvalue *kv = arena_new(r->a, keyvalue, 3);
-    if (!kv) return pp_limit(r);
+    if (!kv) return arena_spent(r->a, r->e);
     uint32_t n = 0;
     if (both)
         for (; n < v->n; n++) kv[n] = v->kvlist[n];
@@ -185,7 +182,7 @@ static bool with_unit(pp *r, const pp_label *l, any *v)
     return true;
 }
 
-/* Labels [e, e + n) of one key as one attribute. */
+/* Adds labels [e, e + n) of one key as one attribute. */
 static bool put_group(pp *r, const entry *e, size_t n)
 {
     uint32_t attr;
@@ -193,12 +190,12 @@ static bool put_group(pp *r, const entry *e, size_t n)
     if (n == 1) {
         if (!attr_of(r, e[0].label, &attr)) return false;
     } else {
-        bool same_unit = true; /* by its text, which a table may hold twice */
+        bool same_unit = true; /* compared by text, which a table may contain twice */
         str unit = r->strings.v[first->unit];
         for (size_t i = 1; i < n; i++)
             same_unit &= str_eq(r->strings.v[r->labels.v[e[i].label].unit], unit);
         any *v = arena_new(r->a, any, n);
-        if (!v) return pp_limit(r);
+        if (!v) return arena_spent(r->a, r->e);
         for (size_t i = 0; i < n; i++) {
             const pp_label *l = &r->labels.v[e[i].label];
             if (!value_of(r, l, &v[i]) || (!same_unit && !with_unit(r, l, &v[i]))) return false;
@@ -208,17 +205,18 @@ static bool put_group(pp *r, const entry *e, size_t n)
         attr = builder_attribute(&r->b, pp_text(r, pp_string(r, first->key)), &list, unit);
     }
     uint32_t *slot = vec_push(r->a, &r->b.m.sample_attrs);
-    if (!slot) return pp_limit(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = attr;
     return true;
 }
 
-/* Keys of attributes are unique: labels of one key become a list where the first of them was. */
+/* Adds the attributes of a row. Keys of attributes are unique, so labels of one key become a list
+ * at the position of the first. */
 static bool put_groups(pp *r)
 {
     size_t n = r->row.n;
     entry *e = arena_new(r->a, entry, n);
-    if (!e) return pp_limit(r);
+    if (!e) return arena_spent(r->a, r->e);
     for (size_t i = n; i-- > 0;) r->keys.v[r->labels.v[r->row.v[i]].key_i].seen = (uint32_t)i;
     for (uint32_t i = 0; i < n; i++)
         e[i] = (entry){r->keys.v[r->labels.v[r->row.v[i]].key_i].seen, i, r->row.v[i]};
@@ -234,12 +232,12 @@ static bool put_groups(pp *r)
 bool pp_row_attrs(pp *r, size_t row)
 {
     u32s *to = &r->b.m.sample_attrs;
-    if (UNLIKELY(to->n + r->row.n > UINT32_MAX)) return pp_limit(r);
+    if (UNLIKELY(to->n + r->row.n > UINT32_MAX)) return arena_spent(r->a, r->e);
     if (UNLIKELY(r->row_ids) && !take_link(r, row)) return false;
     if (UNLIKELY(r->row_repeats)) {
         if (!put_groups(r)) return false;
     } else if (r->row.n) {
-        if (!vec_reserve(r->a, to, r->row.n)) return pp_limit(r);
+        if (!vec_reserve(r->a, to, r->row.n)) return arena_spent(r->a, r->e);
         for (size_t i = 0; i < r->row.n; i++) {
             if (!attr_of(r, r->row.v[i], &to->v[to->n])) return false;
             to->n++;

@@ -1,4 +1,5 @@
-/* The older pprof kinds: which one it is, and from what they have in common to the model. */
+/* Detects the older pprof kinds, and builds the model from the data that their readers collect
+ * (pprof_legacy.h). */
 #include "format/pprof_legacy.h"
 
 #include "base/utf8.h"
@@ -7,11 +8,6 @@
 #include <inttypes.h>
 
 /* ---- lines ---- */
-
-bool legacy_limit(legacy *g)
-{
-    return err_set(g->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", g->a->budget);
-}
 
 bool legacy_bad(legacy *g, const char *fmt, ...)
 {
@@ -26,35 +22,33 @@ bool legacy_bad(legacy *g, const char *fmt, ...)
 
 bool legacy_next_line(legacy *g)
 {
+    str rest = {g->in.p + g->at, g->in.n - g->at};
     g->line = (str){0};
-    if (g->at >= g->in.n) return false;
-    const char *p = g->in.p + g->at;
-    size_t left = g->in.n - g->at;
-    const char *end = memchr(p, '\n', left);
-    size_t n = end ? (size_t)(end - p) : left;
+    if (!str_line(&rest, &g->line)) return false;
+    g->line = text_trim(g->line);
     g->line_at = g->at;
-    g->line = text_trim((str){p, n});
-    g->at += n + (end != NULL);
-    g->unended = !end;
+    g->at = g->in.n - rest.n;
+    g->unended = g->in.p[g->at - 1] != '\n';
     g->n_lines++;
     return true;
 }
 
-bool legacy_whole(legacy *g, size_t whole, bool ok)
+bool legacy_end_sample(legacy *g, size_t n_before, bool ok)
 {
     if (!g->unended) return ok;
-    if (!ok && (!whole || !g->e || g->e->code != ERR_MALFORMED)) return false;
+    if (!ok && (!n_before || !g->e || g->e->code != ERR_MALFORMED)) return false;
     if (g->e) *g->e = (err){0};
-    if (whole) g->samples.n = whole; /* the only one is kept */
+    if (n_before) g->samples.n = n_before; /* keeps the sample if it is the only one */
     return g->cut = true;
 }
 
-static void tell_cut(const legacy *g)
+static void record_truncation(const legacy *g)
 {
     char value[64] = "the last line has no end";
-    if (g->met < g->declared)
-        snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64 " are there", g->met, g->declared);
-    if (g->cut || g->met < g->declared)
+    if (g->n_read < g->declared)
+        snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64 " are present", g->n_read,
+                 g->declared);
+    if (g->cut || g->n_read < g->declared)
         ledger_add(g->ledger, STAGE_READ, LOSS_TRUNCATED, NULL, "samples", str_of(value));
 }
 
@@ -66,15 +60,15 @@ bool legacy_is_map_heading(str s)
 
 /* ---- text ---- */
 
-static bool is_blank(char c)
+static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
 str text_trim(str s)
 {
-    while (s.n && is_blank(s.p[0])) s.p++, s.n--;
-    while (s.n && is_blank(s.p[s.n - 1])) s.n--;
+    while (s.n && is_space(s.p[0])) s.p++, s.n--;
+    while (s.n && is_space(s.p[s.n - 1])) s.n--;
     return s;
 }
 
@@ -82,7 +76,7 @@ bool text_contains(str s, str sub) { return memmem(s.p ? s.p : "", s.n, sub.p, s
 
 void text_blanks(str *s)
 {
-    while (s->n && is_blank(s->p[0])) s->p++, s->n--;
+    while (s->n && is_space(s->p[0])) s->p++, s->n--;
 }
 
 bool text_char(str *s, char c)
@@ -113,9 +107,8 @@ bool text_hex(str *s, uint64_t *v)
     uint64_t r = 0;
     size_t n = 0;
     for (; t.n && is_hex_digit(t.p[0]); t.p++, t.n--, n++) {
-        char c = t.p[0];
         if (r >> 60) return false;
-        r = r << 4 | (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+        r = r << 4 | (uint64_t)hex_digit(t.p[0]);
     }
     if (!n) return false;
     *v = r;
@@ -127,14 +120,14 @@ bool text_hex(str *s, uint64_t *v)
 
 uint32_t legacy_address(legacy *g, uint64_t address)
 {
-    if (!hash_index_room(&g->by_address, g->a)) return legacy_limit(g), PP_NOBODY;
+    if (!hash_index_room(&g->by_address, g->a)) return arena_spent(g->a, g->e), PP_ABSENT;
     uint64_t h = hash_mix(g->by_address.seed, address);
     uint32_t i = hash_first(&g->by_address, h);
     for (uint32_t at; hash_next(&g->by_address, &i, h, &at); i++)
         if (g->locations.v[at].address == address) return at;
     legacy_location *l = vec_push(g->a, &g->locations);
-    if (!l) return legacy_limit(g), PP_NOBODY;
-    *l = (legacy_location){.address = address, .index = PP_NOBODY};
+    if (!l) return arena_spent(g->a, g->e), PP_ABSENT;
+    *l = (legacy_location){.address = address, .index = PP_ABSENT};
     uint32_t at = (uint32_t)(g->locations.n - 1);
     hash_put(&g->by_address, i, h, at);
     return at;
@@ -143,7 +136,7 @@ uint32_t legacy_address(legacy *g, uint64_t address)
 legacy_sample *legacy_new_sample(legacy *g)
 {
     legacy_sample *s = vec_push(g->a, &g->samples);
-    if (!s) return legacy_limit(g), NULL;
+    if (!s) return arena_spent(g->a, g->e), NULL;
     s->frames.at = (uint32_t)g->frames.n;
     s->threads.at = (uint32_t)g->threads.n;
     return s;
@@ -151,9 +144,9 @@ legacy_sample *legacy_new_sample(legacy *g)
 
 bool legacy_frame(legacy *g, uint32_t at)
 {
-    if (at == PP_NOBODY) return false;
+    if (at == PP_ABSENT) return false;
     uint32_t *slot = vec_push(g->a, &g->frames);
-    if (!slot) return legacy_limit(g);
+    if (!slot) return arena_spent(g->a, g->e);
     *slot = at;
     g->samples.v[g->samples.n - 1].frames.n++;
     return true;
@@ -167,7 +160,7 @@ bool legacy_addresses(legacy *g, str s, legacy_adjust adjust)
             continue;
         }
         uint64_t address;
-        if (!text_hex(&s, &address)) return legacy_bad(g, "the address does not fit 64 bits");
+        if (!text_hex(&s, &address)) return legacy_bad(g, "the address does not fit in 64 bits");
         bool leaf = g->samples.v[g->samples.n - 1].frames.n == 0;
         if (adjust == ADJUST_ALL || (adjust == ADJUST_CALLERS && !leaf)) address--;
         if (!legacy_frame(g, legacy_address(g, address))) return false;
@@ -179,19 +172,19 @@ str legacy_text(legacy *g, str s)
 {
     if (utf8_ok(s.p, s.n)) return s;
     str t = pp_utf8(g->a, g->ledger, s);
-    if (!t.p) legacy_limit(g);
+    if (!t.p) arena_spent(g->a, g->e);
     return t;
 }
 
-/* Runs of blanks become one. */
-static str tidy(legacy *g, str s)
+/* Replaces runs of spaces with one space. */
+static str collapse_blanks(legacy *g, str s)
 {
     s = legacy_text(g, s);
     char *p = arena_alloc(g->a, s.n + 1);
-    if (!p || (s.n && !s.p)) return legacy_limit(g), (str){0};
+    if (!p || (s.n && !s.p)) return arena_spent(g->a, g->e), (str){0};
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
-        char c = is_blank(s.p[i]) ? ' ' : s.p[i];
+        char c = is_space(s.p[i]) ? ' ' : s.p[i];
         if (c != ' ' || (n && p[n - 1] != ' ')) p[n++] = c;
     }
     return (str){p, n};
@@ -206,9 +199,9 @@ bool legacy_symbol_comment(legacy *g)
     if (!str_starts(s, STR("0x")) || !text_hex(&s, &address)) return true;
     text_blanks(&s);
     uint32_t i = legacy_address(g, address);
-    if (i == PP_NOBODY) return false;
+    if (i == PP_ABSENT) return false;
     if (!g->locations.v[i].symbol.n) {
-        g->locations.v[i].symbol = tidy(g, s);
+        g->locations.v[i].symbol = collapse_blanks(g, s);
         if (!g->locations.v[i].symbol.p) return false;
     }
     return true;
@@ -217,8 +210,8 @@ bool legacy_symbol_comment(legacy *g)
 bool legacy_comment(legacy *g, str text)
 {
     str *slot = vec_push(g->a, &g->comments);
-    if (!slot) return legacy_limit(g);
-    *slot = tidy(g, text);
+    if (!slot) return arena_spent(g->a, g->e);
+    *slot = collapse_blanks(g, text);
     return slot->p != NULL;
 }
 
@@ -243,8 +236,8 @@ int64_t legacy_i64(double v)
     return v >= 9223372036854775808.0 ? INT64_MAX : (int64_t)v;
 }
 
-/* exp(-x) for x >= 0: 2^-k times the series of what is left, |r| <= ln 2 / 2.  Good to the last bit or
- * two, and no libm. */
+/* Returns exp(-x) for x >= 0 without libm, accurate to the last bit or two: 2^-k times the series
+ * for the remainder r, |r| <= ln 2 / 2. */
 static double exp_minus(double x)
 {
     if (x > 700) return 0;
@@ -263,7 +256,7 @@ void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
         *count = *size = 0;
         return;
     }
-    if (rate <= 1) return; /* everything was recorded, or nothing is known */
+    if (rate <= 1) return; /* everything was recorded, or the rate is unknown */
     double average = (double)*size / (double)*count;
     double scale = average < 0 ? 1 : 1 / (1 - exp_minus(average / (double)rate));
     *count = legacy_i64((double)*count * scale);
@@ -309,16 +302,16 @@ static uint32_t build_location(legacy *g, const legacy_location *l, uint32_t map
 static bool build_locations(legacy *g)
 {
     uint32_t *of = arena_new(g->a, uint32_t, g->locations.n);
-    if (!of) return legacy_limit(g);
+    if (!of) return arena_spent(g->a, g->e);
     if (!legacy_assign_mappings(g, of)) return false;
     uint32_t *index = arena_new(g->a, uint32_t, g->mappings.n + 1);
-    if (!index) return legacy_limit(g);
+    if (!index) return arena_spent(g->a, g->e);
     for (size_t i = 0; i < g->mappings.n; i++) index[i + 1] = build_mapping(g, &g->mappings.v[i]);
-    for (size_t i = 0; i < g->frames.n; i++) { /* those that a sample has, in that order */
+    for (size_t i = 0; i < g->frames.n; i++) { /* in the order of use */
         uint32_t at = g->frames.v[i];
         legacy_location *l = &g->locations.v[at];
-        if (l->index == PP_NOBODY) l->index = build_location(g, l, index[of[at]]);
-        if (g->b.failed) return legacy_limit(g);
+        if (l->index == PP_ABSENT) l->index = build_location(g, l, index[of[at]]);
+        if (g->b.failed) return arena_spent(g->a, g->e);
     }
     for (size_t i = 0; i < g->frames.n; i++) g->frames.v[i] = g->locations.v[g->frames.v[i]].index;
     return true;
@@ -326,13 +319,14 @@ static bool build_locations(legacy *g)
 
 static any text_any(str s) { return (any){.kind = ANY_STRING, .n = (uint32_t)s.n, .s = s.p}; }
 
-/* One thread: its name and id.  Several that share a stack: lists. */
+/* Creates the attributes for name and id of a thread, or lists of them if several threads share a
+ * stack. */
 static bool thread_attrs(legacy *g, span threads, uint32_t out[2])
 {
     if (!threads.n) return true;
     const legacy_thread *t = g->threads.v + threads.at;
     any *names = arena_new(g->a, any, threads.n), *ids = arena_new(g->a, any, threads.n);
-    if (!names || !ids) return legacy_limit(g);
+    if (!names || !ids) return arena_spent(g->a, g->e);
     for (uint32_t i = 0; i < threads.n; i++) {
         names[i] = text_any(t[i].name);
         ids[i] = (any){.kind = ANY_INT, .i = t[i].id};
@@ -347,7 +341,7 @@ static bool thread_attrs(legacy *g, span threads, uint32_t out[2])
     return true;
 }
 
-/* A row's stack and attributes are the same in all Profiles. */
+/* Builds the stack and attributes of each row, which all Profiles share. */
 static bool build_rows(legacy *g, sample *rows, uint32_t (*attrs)[3])
 {
     for (size_t i = 0; i < g->samples.n; i++) {
@@ -362,7 +356,7 @@ static bool build_rows(legacy *g, sample *rows, uint32_t (*attrs)[3])
             (sample){.stack = builder_stack(&g->b, refs_at(&g->frames, s->frames), s->frames.n),
                      .attrs = attrs[i],
                      .n_attrs = n};
-        if (g->b.failed) return legacy_limit(g);
+        if (g->b.failed) return arena_spent(g->a, g->e);
     }
     return true;
 }
@@ -392,7 +386,7 @@ static bool comment_attr(legacy *g, uint32_t *out)
     any list = {.kind = ANY_ARRAY,
                 .n = (uint32_t)g->comments.n,
                 .array = arena_new(g->a, any, g->comments.n)};
-    if (!list.array) return legacy_limit(g);
+    if (!list.array) return arena_spent(g->a, g->e);
     for (size_t i = 0; i < g->comments.n; i++) list.array[i] = text_any(g->comments.v[i]);
     ledger_add_n(g->ledger, STAGE_READ, LOSS_COMMENTS, PPROF_ATTR_COMMENT, g->comments.n, "comment",
                  g->comments.v[0]);
@@ -404,16 +398,16 @@ bool legacy_finish(legacy *g, model *out)
 {
     sample *rows = arena_new(g->a, sample, g->samples.n);
     uint32_t(*attrs)[3] = arena_array_zero(g->a, g->samples.n, sizeof *attrs), comments;
-    if (!rows || !attrs) return legacy_limit(g);
+    if (!rows || !attrs) return arena_spent(g->a, g->e);
     uint32_t n = (uint32_t)g->n_types;
     if (!build_locations(g) || !build_rows(g, rows, attrs) || !comment_attr(g, &comments))
         return false;
-    if (!pp_put_scope(&g->b, n, n - 1, (str){0}, g->ledger)) return legacy_limit(g);
+    if (!pp_put_scope(&g->b, n, n - 1, (str){0}, g->ledger)) return arena_spent(g->a, g->e);
     for (uint32_t k = 0; k < n; k++) put_profile(g, pp_type_at(n - 1, k), comments, rows);
     return builder_finish(&g->b, out, g->e) && model_sweep(out, PP_MAIN_MAPPING, g->a, g->e);
 }
 
-/* ---- which kind ---- */
+/* ---- detection ---- */
 
 /* "goroutine profile: total 7" */
 static bool is_count_heading(str s)
@@ -427,7 +421,7 @@ static bool is_count_heading(str s)
     return text_i64(&rest, &n) && n >= 0 && !rest.n;
 }
 
-/* The contention of Java has the heading of the others, and says so below it. */
+/* Java's contention profiles have the same heading; a line below it states the format. */
 static pprof_legacy contention_kind(legacy g)
 {
     while (legacy_next_line(&g)) {
@@ -458,8 +452,8 @@ pprof_legacy pprof_legacy_detect(str bytes)
     uint64_t java, period;
     if (legacy_cpu_header(bytes, &word, &big, &java, &period))
         return java ? PPROF_LEGACY_JAVA_CPU : PPROF_LEGACY_CPU;
-    enum { LOOK = 4096 }; /* comments before the heading */
-    legacy g = {.in = {bytes.p, bytes.n < LOOK ? bytes.n : LOOK}};
+    enum { DETECT_BYTES = 4096 }; /* comments may precede the heading */
+    legacy g = {.in = {bytes.p, bytes.n < DETECT_BYTES ? bytes.n : DETECT_BYTES}};
     while (legacy_next_line(&g))
         if (!legacy_is_comment(g.line)) return text_kind(g);
     return PPROF_LEGACY_NONE;
@@ -470,9 +464,9 @@ bool pprof_legacy_decode(str bytes, pprof_legacy kind, const pprof_read_opts *o,
 {
     legacy g = {.in = bytes, .a = a, .e = e, .ledger = o->ledger};
     if (bytes.n > PP_MAX_BYTES)
-        return err_set(e, ERR_LIMIT, "a profile of %zu bytes; at most %d are read", bytes.n,
+        return err_set(e, ERR_LIMIT, "a profile of %zu bytes; the limit is %d", bytes.n,
                        PP_MAX_BYTES);
-    if (!builder_init(&g.b, a)) return legacy_limit(&g);
+    if (!builder_init(&g.b, a)) return arena_spent(g.a, g.e);
     g.b.borrow = true;
     static bool (*const readers[])(legacy *) = {
         [PPROF_LEGACY_CPU] = legacy_read_cpu,
@@ -484,8 +478,8 @@ bool pprof_legacy_decode(str bytes, pprof_legacy kind, const pprof_read_opts *o,
         [PPROF_LEGACY_JAVA] = legacy_read_java,
     };
     if (kind == PPROF_LEGACY_NONE || (unsigned)kind >= ARRAY_LEN(readers))
-        return err_set(e, ERR_UNSUPPORTED, "no legacy pprof profile");
+        return err_set(e, ERR_UNSUPPORTED, "not a legacy pprof profile");
     if (!readers[kind](&g)) return false;
-    tell_cut(&g);
+    record_truncation(&g);
     return legacy_finish(&g, out);
 }

@@ -1,4 +1,5 @@
-/* CPU profiles of gperftools and its Java kin: words of the machine that wrote them.
+/* Reads CPU profiles of gperftools and their Java variant: words in the byte order of the writing
+ * machine.
  *
  *   0 3 java? period_us 0   then   count n pc[n]   repeated, then   0 1 0   and text:
  *   the memory map, or from Java the names of the pcs. */
@@ -8,8 +9,8 @@
 #include <inttypes.h>
 
 enum {
-    HANDLER_FRAMES = 2,  /* at most this many frames of the signal handler are taken out */
-    HANDLER_MARGIN = 32, /* when all but one in so many samples have them */
+    HANDLER_FRAMES = 2,  /* maximal number of removed signal handler frames */
+    HANDLER_MARGIN = 32, /* removed if all samples but one in HANDLER_MARGIN have them */
 };
 
 typedef struct words {
@@ -55,18 +56,18 @@ static int64_t times(uint64_t count, int64_t period)
     return ckd_mul(&r, count, period) ? INT64_MAX : r;
 }
 
-/* One sample; *end: that was the last. */
+/* Reads one sample. Sets *end at the trailer. */
 static bool take_sample(legacy *g, words *w, bool adjust, bool *end)
 {
     size_t at = w->at;
     uint64_t count, n, pc;
     if (!next(w, &count) || !next(w, &n)) {
-        err_at(g->e, ERR_MALFORMED, at, "the sample is cut off");
+        err_at(g->e, ERR_MALFORMED, at, "the sample is truncated");
         return err_in(g->e, "sample[%zu]", g->samples.n);
     }
     if (n > (w->in.n - w->at) / w->size) {
         err_at(g->e, ERR_MALFORMED, at,
-               "the sample wants %" PRIu64 " frames, the file ends before that", n);
+               "the sample has %" PRIu64 " frames, but the file ends before them", n);
         return err_in(g->e, "sample[%zu]", g->samples.n);
     }
     words peek = *w;
@@ -96,13 +97,13 @@ static bool take_samples(legacy *g, words *w, bool adjust)
             w->at = w->in.n;
             return true;
         }
-        if (!end && w->at == w->in.n) /* the writer died before its trailer */
+        if (!end && w->at == w->in.n) /* the writer stopped before the trailer */
             ledger_add(g->ledger, STAGE_READ, LOSS_TRUNCATED, NULL, "trailer", (str){0});
     }
     return true;
 }
 
-/* The location that nearly all samples have right above their leaf; PP_NOBODY: none. */
+/* Returns the location that nearly all samples have as the caller of their leaf, or PP_ABSENT. */
 static uint32_t handler_frame(legacy *g, uint32_t *count)
 {
     size_t enough = g->samples.n - g->samples.n / HANDLER_MARGIN;
@@ -113,17 +114,18 @@ static uint32_t handler_frame(legacy *g, uint32_t *count)
         uint32_t second = g->frames.v[s.at + 1];
         if (++count[second] >= enough) return second;
     }
-    return PP_NOBODY;
+    return PP_ABSENT;
 }
 
-/* Frames that the signal handler pushed: the leaf comes from the signal itself and is right. */
+/* Removes frames of the signal handler. The leaf is correct because it comes from the signal
+ * context. */
 static bool drop_handler(legacy *g)
 {
     uint32_t *count = arena_new(g->a, uint32_t, g->locations.n);
-    if (!count) return legacy_limit(g);
+    if (!count) return arena_spent(g->a, g->e);
     for (int round = 0; round < HANDLER_FRAMES; round++) {
         uint32_t handler = handler_frame(g, count);
-        if (handler == PP_NOBODY) break;
+        if (handler == PP_ABSENT) break;
         for (size_t i = 0; i < g->samples.n; i++) {
             span *s = &g->samples.v[i].frames;
             if (s->n < 2 || g->frames.v[s->at + 1] != handler) continue;
@@ -140,7 +142,7 @@ bool legacy_read_cpu(legacy *g)
     uint64_t java = 0, period_us = 0;
     words w = {.in = g->in};
     if (!legacy_cpu_header(g->in, &w.size, &w.big, &java, &period_us))
-        return err_at(g->e, ERR_MALFORMED, 0, "no header of a CPU profile");
+        return err_at(g->e, ERR_MALFORMED, 0, "the header of a CPU profile is missing");
     w.at = (size_t)5 * w.size;
     g->n_types = 2;
     g->types[0] = (legacy_type){STR("samples"), STR("count")};

@@ -1,21 +1,14 @@
-/* Java's heap and contention text, and the names that follow its samples:
+/* Reads Java's heap and contention text, and the names that follow its samples:
  *     0x0000004a com.example.f (source.java:4) */
 #include "format/pprof_legacy.h"
 
 #include "base/ban.h"
 
-enum { JAVA_HEAP_RATE = 524288 }; /* the agent's sampling interval; the file does not say it */
+enum { JAVA_HEAP_RATE = 524288 }; /* the agent's sampling interval, which is not in the file */
 
 /* ---- names ---- */
 
-static str base_name(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    size_t n = slash ? (size_t)(slash - path.p) + 1 : 0;
-    return (str){path.p + n, path.n - n};
-}
-
-/* "f (file:line)", "f (/lib/x.so)", or a state of the VM such as "GC". */
+/* Splits "f (file:line)", "f (/lib/x.so)", or a state of the VM such as "GC". */
 static void split_name(str text, legacy_location *l)
 {
     l->function = text;
@@ -34,18 +27,18 @@ static void split_name(str text, legacy_location *l)
         l->file = (str){inside.p, (size_t)(colon - inside.p)};
         l->line = line_no > 0 ? line_no : 0;
     } else {
-        l->file = base_name(inside);
+        l->file = str_base_name(inside);
     }
 }
 
 static uint32_t find(const legacy *g, uint64_t address)
 {
-    if (!g->by_address.slot) return PP_NOBODY;
+    if (!g->by_address.slot) return PP_ABSENT;
     uint64_t h = hash_mix(g->by_address.seed, address);
     uint32_t i = hash_first(&g->by_address, h);
     for (uint32_t at; hash_next(&g->by_address, &i, h, &at); i++)
         if (g->locations.v[at].address == address) return at;
-    return PP_NOBODY;
+    return PP_ABSENT;
 }
 
 bool legacy_java_names(legacy *g)
@@ -55,10 +48,10 @@ bool legacy_java_names(legacy *g)
         g->line = (str){0};
         uint64_t id;
         if (!str_starts(s, STR("0x"))) continue;
-        if (!text_hex(&s, &id)) return legacy_bad(g, "the id does not fit 64 bits");
+        if (!text_hex(&s, &id)) return legacy_bad(g, "the id does not fit in 64 bits");
         if (!s.n || (s.p[0] != ' ' && s.p[0] != '\t')) continue;
         uint32_t i = find(g, id);
-        if (i == PP_NOBODY) continue; /* no sample has it */
+        if (i == PP_ABSENT) continue; /* no sample uses it */
         legacy_location *l = &g->locations.v[i];
         l->named = true;
         split_name(legacy_text(g, text_trim(s)), l);
@@ -91,7 +84,7 @@ static bool setting(legacy *g, bool heap, str key, str value)
     return true;
 }
 
-/* "bytes objects @ ids"; *is false: the names begin. */
+/* Reads "bytes objects @ ids". Sets *is to false where the names begin. */
 static bool take_sample(legacy *g, bool heap, bool *is)
 {
     str s = g->line;
@@ -135,10 +128,10 @@ bool legacy_read_java(legacy *g)
             continue;
         }
         bool is;
-        size_t whole = g->samples.n;
-        if (!legacy_whole(g, whole, take_sample(g, heap, &is))) return false;
+        size_t n_before = g->samples.n;
+        if (!legacy_end_sample(g, n_before, take_sample(g, heap, &is))) return false;
         if (!is) break;
     }
-    if (!g->types[1].unit.n) return legacy_bad(g, "no \"resolution = bytes\" says what is counted");
+    if (!g->types[1].unit.n) return legacy_bad(g, "the line \"resolution = bytes\" is missing");
     return legacy_java_names(g);
 }

@@ -1,7 +1,8 @@
-/* Memory maps at the end of legacy profiles: /proc/self/maps, or the short form
+/* Reads memory maps at the end of legacy profiles: /proc/self/maps, or the short form
  *     00400000-00fcb000: $source/server (@1000) 5fa1b2...
- * where "source=/home" was said before.  And which of them an address lies in. */
+ * after a line "source=/home". Also finds the mapping of an address. */
 #include "format/pprof_legacy.h"
+#include "base/search.h"
 
 #include "base/ban.h"
 
@@ -42,7 +43,7 @@ static bool is_device(str s)
     return text_hex(&s, &v) && text_char(&s, ':') && text_hex(&s, &v) && !s.n;
 }
 
-/* "I0102 03:04:05.6 file.cc:12] rest": what the logger put in front. */
+/* Removes a logger's prefix: "I0102 03:04:05.6 file.cc:12] rest". */
 static str without_log_prefix(str s)
 {
     const char *end = s.n ? memchr(s.p, ']', s.n) : NULL;
@@ -53,7 +54,7 @@ static str without_log_prefix(str s)
     return prefix ? text_trim((str){end + 1, s.n - n - 1}) : s;
 }
 
-/* The path with $name replaced. */
+/* Returns the path with $name replaced. */
 static str expand(legacy *g, str s, const defines *d)
 {
     const char *at = s.n ? memchr(s.p, '$', s.n) : NULL;
@@ -64,7 +65,7 @@ static str expand(legacy *g, str s, const defines *d)
         if (!name.n || !str_starts(rest, name)) continue;
         size_t before = (size_t)(at - s.p), after = rest.n - name.n;
         char *p = arena_alloc(g->a, before + value.n + after);
-        if (!p) return legacy_limit(g), (str){0};
+        if (!p) return arena_spent(g->a, g->e), (str){0};
         memcpy(p, s.p, before);
         memcpy(p + before, value.p, value.n);
         memcpy(p + before + value.n, rest.p + name.n, after);
@@ -73,7 +74,7 @@ static str expand(legacy *g, str s, const defines *d)
     return legacy_text(g, s);
 }
 
-/* false: no mapping.  *skip: one without code. */
+/* Parses a mapping. Returns false if s is not one; sets *skip for a mapping without code. */
 static bool parse_mapping(str s, legacy_mapping *m, bool *skip)
 {
     *m = (legacy_mapping){0};
@@ -134,7 +135,7 @@ bool legacy_maps(legacy *g)
         m.file = expand(g, m.file, &d);
         if (g->e && g->e->code) return false;
         legacy_mapping *slot = vec_push(g->a, &g->mappings);
-        if (!slot) return legacy_limit(g);
+        if (!slot) return arena_spent(g->a, g->e);
         *slot = m;
     }
     return true;
@@ -147,9 +148,9 @@ bool legacy_read_maps(legacy *g)
     return legacy_maps(g);
 }
 
-/* ---- which mapping an address lies in ---- */
+/* ---- mapping of an address ---- */
 
-/* Two lines for what is one mapping of a file. */
+/* Returns whether two lines describe parts of one mapping of a file. */
 static bool continues(const legacy_mapping *a, const legacy_mapping *b)
 {
     if (a->file.n && b->file.n && !str_eq(a->file, b->file)) return false;
@@ -186,7 +187,7 @@ static bool is_library(str file)
     return false;
 }
 
-/* pprof's first mapping is the main binary: the first that looks like one changes places with it. */
+/* Swaps the first mapping that looks like the main binary to position 0, where pprof expects it. */
 static void main_first(legacy *g)
 {
     for (size_t i = 0; i < g->mappings.n; i++) {
@@ -196,7 +197,7 @@ static void main_first(legacy *g)
         g->mappings.v[0] = m;
         break;
     }
-    /* A main binary that was remapped begins where binaries begin. */
+    /* A remapped main binary may have lost its start, which is usually this address. */
     enum { USUAL_START = 0x400000 };
     legacy_mapping *m = g->mappings.n ? &g->mappings.v[0] : NULL;
     if (m && m->start - m->offset == USUAL_START) m->start = USUAL_START, m->offset = 0;
@@ -214,18 +215,10 @@ static int range_order(const void *x, const void *y)
     return a->mapping < b->mapping ? -1 : a->mapping > b->mapping;
 }
 
-/* How many ranges begin at or before the address. */
+/* Returns the number of ranges that begin at or before the address. */
 static size_t begun(const range *r, size_t n, uint64_t address)
 {
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (r[mid].start <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return SEARCH(0, n, i, r[i].start <= address);
 }
 
 bool legacy_assign_mappings(legacy *g, uint32_t *of)
@@ -234,7 +227,7 @@ bool legacy_assign_mappings(legacy *g, uint32_t *of)
     main_first(g);
     size_t n = g->mappings.n;
     range *r = arena_new(g->a, range, n);
-    if (!r) return legacy_limit(g);
+    if (!r) return arena_spent(g->a, g->e);
     for (uint32_t i = 0; i < n; i++)
         r[i] = (range){g->mappings.v[i].start, g->mappings.v[i].limit, i};
     qsort(r, n, sizeof *r, range_order);
@@ -246,7 +239,7 @@ bool legacy_assign_mappings(legacy *g, uint32_t *of)
         if (k && a < r[k - 1].limit) {
             of[i] = r[k - 1].mapping + 1;
         } else if (k < n) {
-            /* Old handlers wrote only the later part of a split mapping; its offset says so. */
+            /* Old handlers wrote only the later part of a split mapping, which its offset shows. */
             legacy_mapping *m = &g->mappings.v[r[k].mapping];
             if (!m->offset || m->offset > m->start || m->start - m->offset > a) continue;
             m->start -= m->offset;

@@ -1,4 +1,4 @@
-/* Text kinds: heap (tcmalloc, Go), counts (Go), threads, contention. */
+/* Reads the text kinds: heap (tcmalloc, Go), counts (Go), threads, contention. */
 #include "format/pprof_legacy.h"
 
 #include "base/ban.h"
@@ -29,7 +29,7 @@ typedef struct heap {
     int64_t rate;
 } heap;
 
-/* What the heading's "@ heapz_v2/524288" says. */
+/* Parses "@ heapz_v2/524288" of the heading. */
 static bool heap_kind(legacy *g, str s, heap *h)
 {
     text_blanks(&s);
@@ -37,10 +37,10 @@ static bool heap_kind(legacy *g, str s, heap *h)
     while (n < s.n && s.p[n] != '/' && s.p[n] != ' ') n++;
     str kind = {s.p, n}, rest = {s.p + n, s.n - n};
     if (text_char(&rest, '/') && !text_i64(&rest, &h->rate))
-        return legacy_bad(g, "the sampling rate is no number");
+        return legacy_bad(g, "the sampling rate is not a number");
     if (str_eq(kind, STR("heapz_v2")) || str_eq(kind, STR("heap_v2"))) {
         h->sampled = true;
-    } else if (str_eq(kind, STR("heap"))) { /* Go says twice the rate */
+    } else if (str_eq(kind, STR("heap"))) { /* Go writes twice its rate here */
         h->sampled = true;
         h->rate /= 2;
     } else if (str_eq(kind, STR("heapprofile")) || str_starts(kind, STR("growth")) ||
@@ -48,7 +48,7 @@ static bool heap_kind(legacy *g, str s, heap *h)
         h->allocated &= kind.p[0] == 'h';
         h->rate = 1;
     } else {
-        return legacy_bad(g, "heap profiles of the kind \"%.*s\" are not known",
+        return legacy_bad(g, "unknown kind \"%.*s\" of heap profile",
                           (int)(kind.n < 40 ? kind.n : 40), kind.p);
     }
     return true;
@@ -66,7 +66,7 @@ static bool take_heap_heading(legacy *g, heap *h)
     return heap_kind(g, s, h);
 }
 
-/* One pair of values, and the size of an object. */
+/* Stores a pair {objects, bytes} as values, and the size of an object. */
 static bool put_pair(legacy *g, const heap *h, const int64_t pair[2], int64_t *values,
                      int64_t *bytes)
 {
@@ -89,7 +89,7 @@ static bool take_heap_sample(legacy *g, const heap *h)
         return legacy_bad(g, "expected \"objects: bytes [objects: bytes] @ addresses\"");
     legacy_sample *to = legacy_new_sample(g);
     if (!to) return false;
-    g->met += l.in_use[0] > 0 ? (uint64_t)l.in_use[0] : 0;
+    g->n_read += l.in_use[0] > 0 ? (uint64_t)l.in_use[0] : 0;
     to->has_bytes = true;
     int64_t *values = to->values;
     if (h->allocated) {
@@ -127,9 +127,9 @@ bool legacy_read_heap(legacy *g)
         *t++ = (legacy_type){STR("space"), STR("bytes")};
     }
     while (legacy_next_line(g) && !legacy_is_map_heading(g->line)) {
-        size_t whole = g->samples.n;
+        size_t n_before = g->samples.n;
         if (legacy_is_comment(g->line) ? !heap_comment(g)
-                                       : !legacy_whole(g, whole, take_heap_sample(g, &h)))
+                                       : !legacy_end_sample(g, n_before, take_heap_sample(g, &h)))
             return false;
     }
     return legacy_read_maps(g);
@@ -153,7 +153,7 @@ static bool take_count(legacy *g)
     legacy_sample *to = legacy_new_sample(g);
     if (!to) return false;
     to->values[0] = n;
-    g->met += (uint64_t)n;
+    g->n_read += (uint64_t)n;
     return legacy_addresses(g, s, ADJUST_ALL);
 }
 
@@ -178,8 +178,9 @@ bool legacy_read_count(legacy *g)
     g->period = 1;
     g->declared = declared_total(g->line);
     while (legacy_next_line(g) && !str_starts(g->line, STR("---"))) {
-        size_t whole = g->samples.n;
-        if (legacy_is_comment(g->line) ? !count_comment(g) : !legacy_whole(g, whole, take_count(g)))
+        size_t n_before = g->samples.n;
+        if (legacy_is_comment(g->line) ? !count_comment(g)
+                                       : !legacy_end_sample(g, n_before, take_count(g)))
             return false;
     }
     return legacy_read_maps(g);
@@ -203,7 +204,7 @@ static bool take_thread(legacy *g, legacy_thread *t)
     return text_i64(&id, &t->id) && str_starts(id, STR(") stack: ---"));
 }
 
-/* "PC:  0x00bc8f1c: helper(arg *)": the name belongs to the frame just taken. */
+/* Reads the name in "PC:  0x00bc8f1c: helper(arg *)" for the last frame. */
 static bool thread_symbol(legacy *g)
 {
     const char *at = memmem(g->line.p, g->line.n, "0x", 2);
@@ -219,13 +220,13 @@ static bool thread_symbol(legacy *g)
 static bool add_thread(legacy *g, const legacy_thread *t)
 {
     legacy_thread *slot = vec_push(g->a, &g->threads);
-    if (!slot) return legacy_limit(g);
+    if (!slot) return arena_spent(g->a, g->e);
     *slot = *t;
     g->samples.v[g->samples.n - 1].threads.n++;
     return true;
 }
 
-/* Up to the next heading, which is then the line at hand. */
+/* Reads the stack up to the next heading, which becomes the current line. */
 static bool take_thread_stack(legacy *g, const legacy_thread *t)
 {
     bool same = false, first = !g->samples.n;
@@ -241,7 +242,7 @@ static bool take_thread_stack(legacy *g, const legacy_thread *t)
     }
     bool empty = !s || !g->samples.v[g->samples.n - 1].frames.n;
     if (s && empty) g->samples.n--;
-    if (empty && (first || !g->samples.n)) return true; /* the same as nobody */
+    if (empty && (first || !g->samples.n)) return true; /* there is no previous stack */
     g->samples.v[g->samples.n - 1].values[0]++;
     return add_thread(g, t);
 }
@@ -270,7 +271,7 @@ bool legacy_read_thread(legacy *g)
 
 /* ---- contention ---- */
 
-/* "cycles/second = 3201000000"; *is false: the samples begin. */
+/* Reads a line such as "cycles/second = 3201000000". Sets *is to false where the samples begin. */
 static bool take_setting(legacy *g, int64_t *hz, bool *is)
 {
     const char *eq = memchr(g->line.p, '=', g->line.n);
@@ -287,7 +288,7 @@ static bool take_setting(legacy *g, int64_t *hz, bool *is)
         g->period = v;
     } else if (str_eq(key, STR("ms since reset")) && number) {
         if (v < 0 || ckd_mul(&g->duration_nano, (uint64_t)v, 1000000u))
-            return legacy_bad(g, "%lld ms do not fit", (long long)v);
+            return legacy_bad(g, "%lld ms are out of range", (long long)v);
     } else if (str_eq(key, STR("cycles/second")) || str_eq(key, STR("sampling period"))) {
         return legacy_bad(g, "expected a number");
     } else {
@@ -296,7 +297,7 @@ static bool take_setting(legacy *g, int64_t *hz, bool *is)
     return true;
 }
 
-/* "cycles count @ addresses", scaled to what was not sampled. */
+/* Reads "cycles count @ addresses" and scales the values up by the sampling rate. */
 static bool take_contention(legacy *g, int64_t hz)
 {
     str s = g->line;
@@ -317,7 +318,7 @@ static bool take_contention(legacy *g, int64_t hz)
 
 bool legacy_read_contention(legacy *g)
 {
-    int64_t hz = 0; /* cycles a second; 0: the delays are nanoseconds */
+    int64_t hz = 0; /* cycles per second; 0: the delays are nanoseconds */
     while (legacy_next_line(g) && legacy_is_comment(g->line)) continue;
     g->n_types = 2;
     g->types[0] = g->period_type = (legacy_type){STR("contentions"), STR("count")};
@@ -331,8 +332,8 @@ bool legacy_read_contention(legacy *g)
             continue;
         }
         if (settings && !take_setting(g, &hz, &settings)) return false;
-        size_t whole = g->samples.n;
-        if (!settings && !legacy_whole(g, whole, take_contention(g, hz))) return false;
+        size_t n_before = g->samples.n;
+        if (!settings && !legacy_end_sample(g, n_before, take_contention(g, hz))) return false;
     }
     return legacy_read_maps(g);
 }

@@ -1,15 +1,11 @@
-/* profile.proto into the model: the top level, the sample types, and the Profiles at the end. */
+/* Reads profile.proto into the model: scans the top level, reads the sample types, and builds the
+ * Profiles at the end. */
 #include "format/pprof_internal.h"
 
 #include "base/utf8.h"
 #include "model/sweep.h"
 #include "base/ban.h"
 #include <inttypes.h>
-
-bool pp_limit(pp *r)
-{
-    return err_set(r->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", r->a->budget);
-}
 
 /* ---- the top level ---- */
 
@@ -41,7 +37,7 @@ uint32_t pp_intern(pp *r, uint64_t i)
 
 static bool add_string(pp *r, const uint8_t *p, size_t n)
 {
-    if (!vec_reserve(r->a, &r->strings, 1)) return pp_limit(r);
+    if (!vec_reserve(r->a, &r->strings, 1)) return arena_spent(r->a, r->e);
     r->strings.v[r->strings.n++] = (str){(const char *)p, n};
     return true;
 }
@@ -54,12 +50,12 @@ static bool add_record(pp *r, pp_records *to, const uint8_t *at, const uint8_t *
         return true;
     }
     pp_run *run = vec_push(r->a, &to->runs);
-    if (!run) return pp_limit(r);
+    if (!run) return arena_spent(r->a, r->e);
     *run = (pp_run){(uint32_t)(at - r->base), (uint32_t)(end - at)};
     return true;
 }
 
-/* The field that holds records of this number, 1 to 5. */
+/* Returns the records of the field with this number, 1 to 5. */
 static pp_records *records_of(pp *r, uint32_t number)
 {
     switch (number) {
@@ -83,7 +79,8 @@ static bool string_index(pb_cur *c, const pb_field *f, const char *name, pb_fiel
     return pb_expect(c, f, 0, name);
 }
 
-/* gzip members or raw files back to back read as one message whose strings do not fit. */
+/* Rejects a second time_nanos: concatenated files parse as one message whose string indices are
+ * wrong. */
 static bool time_nanos(pp *r, pb_cur *c, const pb_field *f)
 {
     if (r->time_nanos && f->value)
@@ -97,13 +94,13 @@ static bool scan_field(pp *r, pb_cur *c, const pb_field *f)
 {
     static const char *const names[] = {"",         "sample_type", "sample",      "mapping",
                                         "location", "function",    "string_table"};
-    pb_field *kept;
+    pb_field *field;
     switch (f->number) {
     case 1:
     case 2:
     case 3:
     case 4:
-    case 5: /* length-delimited ones never come here unless they are cut off */
+    case 5: /* truncated: quick_record handles complete ones */
     case 6: return pb_expect(c, f, 2, names[f->number]);
     case 7: return string_index(c, f, "drop_frames", &r->drop_frames);
     case 8: return string_index(c, f, "keep_frames", &r->keep_frames);
@@ -111,14 +108,14 @@ static bool scan_field(pp *r, pb_cur *c, const pb_field *f)
     case 10: return number(c, f, "duration_nanos", &r->duration_nanos);
     case 11:
         if (!pb_expect(c, f, 2, "period_type")) return false;
-        if (!(kept = vec_push(r->a, &r->periods))) return pp_limit(r);
-        *kept = *f;
+        if (!(field = vec_push(r->a, &r->periods))) return arena_spent(r->a, r->e);
+        *field = *f;
         return true;
     case 12: return number(c, f, "period", &r->period);
     case 13:
         if (f->wire != 0 && !pb_expect(c, f, 2, "comment")) return false;
-        if (!(kept = vec_push(r->a, &r->comments))) return pp_limit(r);
-        *kept = *f;
+        if (!(field = vec_push(r->a, &r->comments))) return arena_spent(r->a, r->e);
+        *field = *f;
         return true;
     case 14: return string_index(c, f, "default_sample_type", &r->default_type);
     case 15: return string_index(c, f, "doc_url", &r->doc_url);
@@ -126,7 +123,8 @@ static bool scan_field(pp *r, pb_cur *c, const pb_field *f)
     }
 }
 
-/* One record of fields 1 to 6 whose tag is at p: the byte after it; NULL: not so simple. */
+/* Reads one record of fields 1 to 6 whose tag is at p. Returns the position after it, or NULL if it
+ * is not in the usual form. */
 ALWAYS_INLINE const uint8_t *quick_record(const uint8_t *p, const uint8_t *end, const uint8_t **o)
 {
     if (UNLIKELY(*p > 0x32 || (*p & 7) != 2 || *p < 0x0a || end - p < 2)) return NULL;
@@ -140,7 +138,7 @@ ALWAYS_INLINE const uint8_t *quick_record(const uint8_t *p, const uint8_t *end, 
 
 bool pp_scan(pp *r)
 {
-    uint32_t open = 0; /* the field whose run may go on */
+    uint32_t open = 0; /* the field whose run may continue */
     for (const uint8_t *p = r->base, *q; p < r->end; p = q) {
         const uint8_t *body;
         q = quick_record(p, r->end, &body);
@@ -160,7 +158,7 @@ bool pp_scan(pp *r)
     }
     if (r->strings.n && r->strings.v[0].n)
         return err_at(r->e, ERR_MALFORMED, (uint64_t)((const uint8_t *)r->strings.v[0].p - r->base),
-                      "string_table[0] must be empty, it is \"%.*s\"",
+                      "string_table[0] must be empty, but is \"%.*s\"",
                       (int)(r->strings.v[0].n < 40 ? r->strings.v[0].n : 40), r->strings.v[0].p);
     if (!r->strings.n && !add_string(r, r->base, 0)) return false; /* index 0 is always "" */
     return true;
@@ -168,7 +166,7 @@ bool pp_scan(pp *r)
 
 /* ---- strings and ids in fields ---- */
 
-bool pp_string_there(pp *r, pb_cur *c, const pb_field *f, const char *name, bool *repaired)
+bool pp_string_exists(pp *r, pb_cur *c, const pb_field *f, const char *name, bool *repaired)
 {
     if (!pb_expect(c, f, 0, name)) return false;
     *repaired = false;
@@ -184,7 +182,7 @@ bool pp_string_there(pp *r, pb_cur *c, const pb_field *f, const char *name, bool
 bool pp_string_field(pp *r, pb_cur *c, const pb_field *f, const char *name, uint32_t *out)
 {
     bool repaired;
-    if (!pp_string_there(r, c, f, name, &repaired)) return false;
+    if (!pp_string_exists(r, c, f, name, &repaired)) return false;
     *out = repaired ? 0 : pp_string(r, f->value);
     return true;
 }
@@ -196,7 +194,7 @@ bool pp_ref_field(pp *r, pb_cur *c, const pb_field *f, const char *name, const p
     *out = 0;
     if (f->value == 0) return true;
     uint32_t i = pp_find(ids, f->value);
-    if (i != PP_NOBODY) {
+    if (i != PP_ABSENT) {
         *out = i;
         return true;
     }
@@ -220,9 +218,10 @@ bool pp_plain_numbers(pp *r, pb_cur *c, const char *const *names, uint32_t last,
     return pb_ok(c);
 }
 
-/* ---- the Profile's own fields ---- */
+/* ---- fields of the Profile itself ---- */
 
-/* A message that comes in pieces is merged: what a piece does not say stays. */
+/* Reads a ValueType into *out. A message in several pieces is merged: fields that a piece lacks
+ * keep their values. */
 static bool value_type_of(pp *r, pb_cur c, value_type *out)
 {
     static const char *const names[] = {"", "type", "unit"};
@@ -232,12 +231,12 @@ static bool value_type_of(pp *r, pb_cur c, value_type *out)
            (!f[2].at || pp_string_field(r, &c, &f[2], "unit", &out->unit));
 }
 
-/* What all Profiles share. */
+/* Fields that all Profiles share. */
 typedef struct envelope {
     value_type *types;
     value_type period_type;
     uint64_t time, duration;
-    uint32_t first; /* position of the type that comes first */
+    uint32_t first; /* position of the first type */
     str default_name;
     u32s attrs;
 } envelope;
@@ -245,7 +244,7 @@ typedef struct envelope {
 static bool read_types(pp *r, envelope *v)
 {
     v->types = arena_new(r->a, value_type, r->types.n);
-    if (!v->types) return pp_limit(r);
+    if (!v->types) return arena_spent(r->a, r->e);
     for (pp_iter i = pp_each(r, &r->types); pp_next(&i);)
         if (!value_type_of(r, pp_cur(r, i.p, i.q), &v->types[i.n]))
             return err_in(r->e, "sample_type[%zu]", i.n);
@@ -257,7 +256,8 @@ static bool read_types(pp *r, envelope *v)
     return true;
 }
 
-/* The default type by its name; without one, or when no type has it, the last (pprof's rule). */
+/* Finds the default type by its name. Without a name, or if no type has it, the last type is the
+ * default (pprof's rule). */
 static bool read_default(pp *r, envelope *v)
 {
     uint32_t name;
@@ -276,7 +276,7 @@ static bool read_default(pp *r, envelope *v)
 static bool add_attr(pp *r, envelope *v, uint32_t attr)
 {
     uint32_t *slot = vec_push(r->a, &v->attrs);
-    if (!slot || r->b.failed) return pp_limit(r);
+    if (!slot || r->b.failed) return arena_spent(r->a, r->e);
     *slot = attr;
     return true;
 }
@@ -298,7 +298,7 @@ static bool push_comment(pp *r, pb_cur *c, const pb_field *f, u32s *to)
     uint32_t s;
     if (!pp_string_field(r, c, f, "comment", &s)) return false;
     uint32_t *slot = vec_push(r->a, to);
-    if (!slot) return pp_limit(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = s;
     return true;
 }
@@ -324,7 +324,7 @@ static bool read_comments(pp *r, envelope *v)
         if (!comment_field(r, &r->comments.v[i], &all)) return err_in(r->e, "comment[%zu]", all.n);
     if (!all.n) return true;
     any list = {.kind = ANY_ARRAY, .n = (uint32_t)all.n, .array = arena_new(r->a, any, all.n)};
-    if (!list.array) return pp_limit(r);
+    if (!list.array) return arena_spent(r->a, r->e);
     for (size_t i = 0; i < all.n; i++) {
         str s = pp_text(r, all.v[i]);
         list.array[i] = (any){.kind = ANY_STRING, .n = (uint32_t)s.n, .s = s.p};
@@ -334,8 +334,8 @@ static bool read_comments(pp *r, envelope *v)
     return add_attr(r, v, builder_attribute(&r->b, STR(PPROF_ATTR_COMMENT), &list, (str){0}));
 }
 
-/* OTLP's times are unsigned. */
-static uint64_t no_negative(pp *r, uint64_t v, const char *name)
+/* Replaces negative times by 0, because OTLP's times are unsigned, and records the loss. */
+static uint64_t clamp_negative(pp *r, uint64_t v, const char *name)
 {
     if ((int64_t)v >= 0) return v;
     char text[24];
@@ -346,8 +346,8 @@ static uint64_t no_negative(pp *r, uint64_t v, const char *name)
 
 static bool read_envelope(pp *r, envelope *v)
 {
-    v->time = no_negative(r, r->time_nanos, "time_nanos");
-    v->duration = no_negative(r, r->duration_nanos, "duration_nanos");
+    v->time = clamp_negative(r, r->time_nanos, "time_nanos");
+    v->duration = clamp_negative(r, r->duration_nanos, "duration_nanos");
     return read_types(r, v) && read_default(r, v) && read_comments(r, v) &&
            text_attr(r, v, &r->doc_url, "doc_url", LOSS_COMMENTS, PPROF_ATTR_DOC_URL) &&
            text_attr(r, v, &r->drop_frames, "drop_frames", LOSS_DROP_KEEP_FRAMES,
@@ -395,7 +395,7 @@ static void put_profile(pp *r, const envelope *v, uint32_t k)
     builder_profile_attrs(&r->b, v->attrs.v, v->attrs.n);
 }
 
-/* Rows are the same in every Profile, so all of them look at the same columns. */
+/* Rows are the same in every Profile, so all of them share the same columns. */
 static void share_columns(pp *r, const envelope *v, model *m)
 {
     spans attrs = {.off = r->attr_off};
@@ -424,8 +424,8 @@ static bool finish(pp *r, model *out)
     envelope v = {0};
     if (!read_envelope(r, &v)) return false;
     if (!pp_put_scope(&r->b, (uint32_t)r->types.n, v.first, v.default_name, r->ledger))
-        return pp_limit(r);
-    uint32_t n = r->types.n ? (uint32_t)r->types.n : 1; /* without types: for the times and texts */
+        return arena_spent(r->a, r->e);
+    uint32_t n = r->types.n ? (uint32_t)r->types.n : 1; /* one Profile if there are no types */
     for (uint32_t k = 0; k < n && !r->b.failed; k++) put_profile(r, &v, k);
     if (!builder_finish(&r->b, out, r->e)) return false;
     if (r->n_rows) share_columns(r, &v, out);
@@ -438,10 +438,10 @@ static bool finish(pp *r, model *out)
     return r->lenient || model_sweep(out, PP_MAIN_MAPPING, r->a, r->e);
 }
 
-/* The scan counted: most tables get their size at once. */
+/* Reserves memory. The scan has counted the entries, so most tables get their final size. */
 static bool reserve(pp *r)
 {
-    if (!vec_reserve(r->a, &r->string, r->strings.n)) return pp_limit(r);
+    if (!vec_reserve(r->a, &r->string, r->strings.n)) return arena_spent(r->a, r->e);
     memset(r->string.v, 0xff, r->strings.n * sizeof *r->string.v);
     r->string.n = r->strings.n;
     r->string.v[0] = 0;
@@ -451,7 +451,7 @@ static bool reserve(pp *r)
 bool pprof_decode(str bytes, const pprof_read_opts *o, arena *a, model *out, err *e)
 {
     if (bytes.n > PP_MAX_BYTES)
-        return err_set(e, ERR_LIMIT, "a pprof message of %zu bytes; at most %d are read", bytes.n,
+        return err_set(e, ERR_LIMIT, "a pprof message of %zu bytes; the limit is %d", bytes.n,
                        PP_MAX_BYTES);
     const uint8_t *base = bytes.n ? (const uint8_t *)bytes.p : (const uint8_t *)"";
     pp r = {.base = base,
@@ -462,7 +462,7 @@ bool pprof_decode(str bytes, const pprof_read_opts *o, arena *a, model *out, err
             .ledger = o->ledger,
             .lenient = o->lenient,
             .packed = hot_path_of(SIMD_AUTO)->packed_u32};
-    if (!builder_init(&r.b, a)) return pp_limit(&r);
+    if (!builder_init(&r.b, a)) return arena_spent(r.a, r.e);
     r.b.borrow = true;
     return pp_scan(&r) && reserve(&r) && pp_tables(&r) && pp_samples(&r) && finish(&r, out);
 }

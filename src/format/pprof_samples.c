@@ -1,16 +1,17 @@
-/* Samples: the bulk of a profile.  Stacks are interned, values go into their columns. */
+/* Reads samples, which are most of a profile. Interns stacks and stores values in columns. */
 #include "format/pprof_intern.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* ---- the quick reader ---- */
+/* ---- the fast reader ---- */
 
-/* Four continuation bytes in a row: an id beyond 28 bits, which the 32-bit kernel would cut. */
+/* Returns whether there are four continuation bytes in a row: an id beyond 28 bits, which the
+ * 32-bit kernel would truncate. */
 ALWAYS_INLINE bool has_long_varint(const uint8_t *p, const uint8_t *q)
 {
     uint64_t found = 0;
-    for (; p < q; p += 5) { /* a word holds the five places where four bytes can begin */
+    for (; p < q; p += 5) { /* a word contains the five positions at which four bytes can begin */
         uint64_t w;
         memcpy(&w, p, 8);
         found |= w & w >> 8 & w >> 16 & w >> 24;
@@ -27,18 +28,18 @@ ALWAYS_INLINE bool quick_ids(pp *r, const uint8_t *p, const uint8_t *q, uint32_t
     return true;
 }
 
-/* Ids to the model's locations, in place. */
+/* Replaces the ids in r->ids by the model's locations. */
 ALWAYS_INLINE bool quick_frames(pp *r, uint32_t max)
 {
     const pp_ids *ids = &r->location_ids;
     if (UNLIKELY(r->ids.n && max >= ids->n_direct)) return false;
-    uint32_t nobody = 0;
+    uint32_t absent = 0;
     if (ids->identity) {
-        for (size_t i = 0; i < r->ids.n; i++) nobody |= r->ids.v[i] - 1; /* 0 is nobody's id */
-        return LIKELY(!(nobody >> 31));
+        for (size_t i = 0; i < r->ids.n; i++) absent |= r->ids.v[i] - 1; /* 0 is not a valid id */
+        return LIKELY(!(absent >> 31));
     }
-    for (size_t i = 0; i < r->ids.n; i++) nobody |= r->ids.v[i] = ids->direct[r->ids.v[i]];
-    return LIKELY(!(nobody >> 31));
+    for (size_t i = 0; i < r->ids.n; i++) absent |= r->ids.v[i] = ids->direct[r->ids.v[i]];
+    return LIKELY(!(absent >> 31));
 }
 
 ALWAYS_INLINE bool quick_label(pp *r, const uint8_t *p, const uint8_t *q, size_t row)
@@ -77,7 +78,7 @@ ALWAYS_INLINE bool quick_sample(pp *r, const uint8_t *p, const uint8_t *q, size_
                 return false;
             p = end;
             break;
-        case 0x08: /* Go writes lists of one and two unpacked */
+        case 0x08: /* Go does not pack lists of one or two elements */
             if (UNLIKELY(!(p = take_varint(p + 1, q, &v, false)) || v > INT32_MAX)) return false;
             r->ids.v[r->ids.n++] = (uint32_t)v;
             max = v > max ? (uint32_t)v : max;
@@ -102,7 +103,7 @@ static bool plain_label(pp *r, pb_cur c, size_t row)
     if (!pp_plain_numbers(r, &c, names, 4, f)) return false;
     for (uint32_t i = 1; i <= 4; i++) {
         bool repaired = false;
-        if (i != 3 && !pp_string_there(r, &c, &f[i], names[i], &repaired)) return false;
+        if (i != 3 && !pp_string_exists(r, &c, &f[i], names[i], &repaired)) return false;
         v[i] = repaired ? 0 : f[i].value;
     }
     return pp_label_add(r, v, row);
@@ -111,9 +112,10 @@ static bool plain_label(pp *r, pb_cur c, size_t row)
 static bool plain_id(pp *r, pb_cur *c, const pb_field *f)
 {
     uint32_t i;
-    if (f->value == 0 && !r->lenient) return pb_fail(c, f->at, "location_id 0 names no location");
+    if (f->value == 0 && !r->lenient)
+        return pb_fail(c, f->at, "location_id 0 does not name a location");
     if (!pp_ref_field(r, c, f, "location_id", &r->location_ids, "location", &i)) return false;
-    r->ids.v[r->ids.n++] = i; /* there is room for one per byte */
+    r->ids.v[r->ids.n++] = i; /* has room for one element per byte */
     return true;
 }
 
@@ -127,7 +129,7 @@ static bool plain_value(pp *r, pb_cur *c, const pb_field *f, size_t row, size_t 
     return pb_fail(c, f->at, "the sample has more values than the %zu sample types", r->n_types);
 }
 
-/* A list, packed or not: `one` for each element. */
+/* Reads a list, packed or not, element by element. */
 static bool plain_list(pp *r, pb_cur *c, const pb_field *f, const char *name, size_t row, size_t *k)
 {
     bool ids = f->number == 1;
@@ -162,7 +164,7 @@ static bool plain_sample(pp *r, pb_cur c, size_t row)
     }
     if (!pb_ok(&c)) return false;
     if (k < r->n_types && !r->lenient)
-        return pb_fail(&c, begin, "the sample has %zu values, there are %zu sample types", k,
+        return pb_fail(&c, begin, "the sample has %zu values, but there are %zu sample types", k,
                        r->n_types);
     for (; k < r->n_types; k++) r->value[k * r->n_rows + row] = 0;
     return true;
@@ -176,13 +178,15 @@ static void begin_row(pp *r)
     r->row_repeats = r->row_ids = false;
 }
 
-/* Keys of a row that was given up must not count as seen when it is read again. */
+/* Resets the keys of the current row, so that they do not count as repeated when the plain reader
+ * reads the row again. */
 static void forget_keys(pp *r)
 {
     for (size_t i = 0; i < r->row.n; i++) r->keys.v[r->labels.v[r->row.v[i]].key_i].seen = 0;
 }
 
-/* The stack of this row goes to wait for its slot; the one that waited longest is looked up. */
+/* Queues the stack of this row until its slot is in the cache, and looks up the oldest queued
+ * one. */
 ALWAYS_INLINE void put_stack(pp *r, size_t row)
 {
     u32s *ids = &r->waiting[row % PP_WAITING].ids, mine = r->ids;
@@ -191,7 +195,7 @@ ALWAYS_INLINE void put_stack(pp *r, size_t row)
     r->ids = *ids;
     *ids = mine;
     *hash = pp_stack_hash(&mine, r->stack_index.seed);
-    pp_ask(&r->stack_index, *hash);
+    pp_prefetch(&r->stack_index, *hash);
 }
 
 static void last_stacks(pp *r)
@@ -206,7 +210,7 @@ static bool take_sample(pp *r, const pp_iter *i)
 {
     size_t n = (size_t)(i->q - i->p) + HOT_SLACK;
     r->ids.n = 0;
-    if (!vec_reserve(r->a, &r->ids, n)) return pp_limit(r);
+    if (!vec_reserve(r->a, &r->ids, n)) return arena_spent(r->a, r->e);
     begin_row(r);
     if (!quick_sample(r, i->p, i->q, i->n)) {
         forget_keys(r);
@@ -215,10 +219,11 @@ static bool take_sample(pp *r, const pp_iter *i)
     }
     put_stack(r, i->n);
     r->attr_off[i->n + 1] = (uint32_t)r->b.m.sample_attrs.n;
-    return (LIKELY(!r->row.n) || pp_row_attrs(r, i->n)) && (LIKELY(!r->b.failed) || pp_limit(r));
+    return (LIKELY(!r->row.n) || pp_row_attrs(r, i->n)) &&
+           (LIKELY(!r->b.failed) || arena_spent(r->a, r->e));
 }
 
-/* Rows times types is no more than the values that are there: finds the sample that has fewer. */
+/* Finds the sample with too few values, when there are fewer values than rows times types. */
 static COLD bool too_few_values(pp *r)
 {
     for (pp_iter i = pp_each(r, &r->samples); pp_next(&i);)
@@ -234,17 +239,17 @@ static bool columns(pp *r)
 {
     size_t n = r->n_rows, n_values;
     if (ckd_mul(&n_values, n, r->n_types) || n_values > UINT32_MAX)
-        return err_set(r->e, ERR_LIMIT, "%zu samples of %zu values are more than a model holds", n,
+        return err_set(r->e, ERR_LIMIT, "%zu samples of %zu values exceed the limit of a model", n,
                        r->n_types);
     r->value = arena_array(r->a, n_values, sizeof *r->value);
     r->stack = arena_array(r->a, n, sizeof *r->stack);
     r->attr_off = arena_array(r->a, n + 1, sizeof *r->attr_off);
-    if (!r->value || !r->stack || !r->attr_off) return pp_limit(r);
+    if (!r->value || !r->stack || !r->attr_off) return arena_spent(r->a, r->e);
     r->attr_off[0] = 0;
     return true;
 }
 
-/* Room for the stacks at once.  A guess, since ids have one to three bytes: they grow if they must. */
+/* Reserves memory for the stacks. This is an estimate, since ids have one to three bytes. */
 static void expect_stacks(pp *r)
 {
     dict *d = &r->b.m.dict;
@@ -264,7 +269,7 @@ bool pp_samples(pp *r)
     if (!r->n_types && pp_next(&first)) {
         if (r->lenient) return r->n_rows = 0, true;
         return err_at(r->e, ERR_MALFORMED, (uint64_t)(first.p - r->base),
-                      "there are samples but no sample_type says what they count");
+                      "there are samples but no sample_type that defines their values");
     }
     if (!r->lenient && r->n_rows > (size_t)(r->end - r->base) / r->n_types && !too_few_values(r))
         return false;
@@ -273,5 +278,5 @@ bool pp_samples(pp *r)
     for (pp_iter i = pp_each(r, &r->samples); pp_next(&i);)
         if (!take_sample(r, &i)) return false;
     last_stacks(r);
-    return !r->b.failed || pp_limit(r);
+    return !r->b.failed || arena_spent(r->a, r->e);
 }

@@ -1,4 +1,4 @@
-/* Mappings, functions and locations, each interned, and who has which id. */
+/* Reads mappings, functions and locations, interns each, and maps ids to them. */
 #include "format/pprof_intern.h"
 
 #include "base/ban.h"
@@ -6,21 +6,22 @@
 
 /* ---- ids ---- */
 
-enum { DIRECT_SLACK = 1024 }; /* ids up to 2n + this are looked up in a table */
+enum { DIRECT_SLACK = 1024 }; /* ids up to 2n + DIRECT_SLACK are looked up in a table */
 
 uint32_t pp_find_far(const pp_ids *ids, uint64_t id)
 {
-    if (!ids->far.slot) return PP_NOBODY;
+    if (!ids->far.slot) return PP_ABSENT;
     uint64_t h = hash_mix(ids->far.seed, id);
     uint32_t i = hash_first(&ids->far, h);
     for (uint32_t at; hash_next(&ids->far, &i, h, &at); i++)
         if (ids->id.v[at] == id) return ids->index.v[at];
-    return PP_NOBODY;
+    return PP_ABSENT;
 }
 
 static bool ids_reserve(pp *r, pp_ids *ids, size_t n)
 {
-    if (!vec_reserve(r->a, &ids->id, n) || !vec_reserve(r->a, &ids->index, n)) return pp_limit(r);
+    if (!vec_reserve(r->a, &ids->id, n) || !vec_reserve(r->a, &ids->index, n))
+        return arena_spent(r->a, r->e);
     return true;
 }
 
@@ -31,7 +32,7 @@ static COLD bool bad_id(pp *r, const pp_records *of, size_t position, const char
     while (pp_next(&i) && i.n < position) continue;
     uint64_t at = (uint64_t)(i.p - r->base);
     if (id == 0)
-        err_at(r->e, ERR_MALFORMED, at, "a %s needs an id other than 0", table);
+        err_at(r->e, ERR_MALFORMED, at, "a %s has the id 0, which means none", table);
     else
         err_at(r->e, ERR_MALFORMED, at, "a second %s has the id %" PRIu64, table, id);
     return err_in(r->e, "%s[%zu]", table, position);
@@ -40,12 +41,12 @@ static COLD bool bad_id(pp *r, const pp_records *of, size_t position, const char
 static bool index_direct(pp *r, pp_ids *ids, const pp_records *of, const char *table, uint64_t max)
 {
     ids->direct = arena_array(r->a, (size_t)max + 1, sizeof *ids->direct);
-    if (!ids->direct) return pp_limit(r);
+    if (!ids->direct) return arena_spent(r->a, r->e);
     ids->n_direct = max + 1;
     memset(ids->direct, 0xff, ((size_t)max + 1) * sizeof *ids->direct);
     for (size_t i = 0; i < ids->id.n; i++) {
         uint32_t *slot = &ids->direct[ids->id.v[i]];
-        if (ids->id.v[i] == 0 || *slot != PP_NOBODY) {
+        if (ids->id.v[i] == 0 || *slot != PP_ABSENT) {
             if (!r->lenient) return bad_id(r, of, i, table, ids->id.v[i]);
             continue;
         }
@@ -60,11 +61,11 @@ static bool index_far(pp *r, pp_ids *ids, const pp_records *of, const char *tabl
 {
     for (size_t i = 0; i < ids->id.n; i++) {
         uint64_t id = ids->id.v[i];
-        if (id == 0 || pp_find_far(ids, id) != PP_NOBODY) {
+        if (id == 0 || pp_find_far(ids, id) != PP_ABSENT) {
             if (!r->lenient) return bad_id(r, of, i, table, id);
             continue;
         }
-        if (!hash_index_room(&ids->far, r->a)) return pp_limit(r);
+        if (!hash_index_room(&ids->far, r->a)) return arena_spent(r->a, r->e);
         uint64_t h = hash_mix(ids->far.seed, id);
         uint32_t k = hash_first(&ids->far, h), at;
         while (hash_next(&ids->far, &k, h, &at)) k++;
@@ -73,7 +74,7 @@ static bool index_far(pp *r, pp_ids *ids, const pp_records *of, const char *tabl
     return true;
 }
 
-/* After the whole table was read. */
+/* Builds the index from ids to entries, after the whole table was read. */
 static bool ids_index(pp *r, pp_ids *ids, const pp_records *of, const char *table)
 {
     uint64_t max = 0;
@@ -82,7 +83,7 @@ static bool ids_index(pp *r, pp_ids *ids, const pp_records *of, const char *tabl
         max = ids->id.v[i] > max ? ids->id.v[i] : max;
         in_order &= ids->id.v[i] == i + 1;
     }
-    /* The numbers themselves are gone; which entry they named is not. */
+    /* The ids themselves are lost; references between entries are not. */
     if (!in_order) ledger_add(r->ledger, STAGE_READ, LOSS_ARBITRARY_ID, NULL, table, (str){0});
     if (max <= 2 * (uint64_t)ids->id.n + DIRECT_SLACK) return index_direct(r, ids, of, table, max);
     return index_far(r, ids, of, table);
@@ -94,12 +95,12 @@ static void ids_add(pp_ids *ids, uint64_t id, uint32_t index)
     ids->index.v[ids->index.n++] = index;
 }
 
-/* ---- mappings: few, so there is only the plain reader ---- */
+/* ---- mappings: few, so only the plain reader exists ---- */
 
 static bool add_attr(pp *r, uint32_t attr)
 {
     uint32_t *slot = vec_push(r->a, &r->attrs);
-    if (!slot || r->b.failed) return pp_limit(r);
+    if (!slot || r->b.failed) return arena_spent(r->a, r->e);
     *slot = attr;
     return true;
 }
@@ -156,7 +157,7 @@ static bool take_mapping(pp *r, pb_cur c, size_t position)
     m.file_offset = f[4].value;
     if (!build_id(r, build, position) || !symbol_state(r, &f[7], names + 7, position)) return false;
     uint32_t index = builder_mapping(&r->b, &m, r->attrs.v, r->attrs.n);
-    /* Nothing is known of it: OTLP has one such mapping, which is also "none". */
+    /* An empty mapping equals OTLP's entry 0, which means "none". */
     if (!index && !r->b.failed)
         ledger_add(r->ledger, STAGE_READ, LOSS_ARBITRARY_ID, NULL, "mapping", STR("empty"));
     ids_add(&r->mapping_ids, f[1].value, index);
@@ -178,9 +179,9 @@ static bool plain_function(pp *r, pb_cur c, function *out, uint64_t *id)
 }
 
 typedef struct pending_function {
-    function f; /* names are pprof's strings until they are taken */
+    function f; /* names are pprof string indices until they are interned */
     uint64_t id, hash;
-    bool quick; /* from the quick reader */
+    bool quick; /* from the fast reader */
 } pending_function;
 
 ALWAYS_INLINE bool quick_function(pp *r, const uint8_t *p, const uint8_t *q, pending_function *out)
@@ -189,9 +190,9 @@ ALWAYS_INLINE bool quick_function(pp *r, const uint8_t *p, const uint8_t *q, pen
     if (pp_near(r, q) || !pp_numbers(p, q, 5, v)) return false;
     size_t n = r->strings.n;
     if (UNLIKELY(v[2] >= n || v[3] >= n || v[4] >= n)) return false;
-    pp_string_ask(r, v[2]);
-    if (v[3] != v[2]) pp_string_ask(r, v[3]);
-    pp_string_ask(r, v[4]);
+    pp_string_prefetch(r, v[2]);
+    if (v[3] != v[2]) pp_string_prefetch(r, v[3]);
+    pp_string_prefetch(r, v[4]);
     *out = (pending_function){.f = {.start_line = (int64_t)v[5],
                                     .name = (uint32_t)v[2],
                                     .system_name = (uint32_t)v[3],
@@ -211,7 +212,7 @@ static void put_functions(pp *r, pending_function *v, size_t n)
             f->filename = pp_string_take(r, f->filename);
         }
         v[i].hash = pp_function_hash(f, r->function_index.seed);
-        pp_ask(&r->function_index, v[i].hash);
+        pp_prefetch(&r->function_index, v[i].hash);
     }
     for (size_t i = 0; i < n; i++)
         ids_add(&r->function_ids, v[i].id, pp_function_take(r, &v[i].f, v[i].hash));
@@ -224,7 +225,7 @@ static bool take_functions(pp *r)
     size_t n = 0;
     for (pp_iter i = pp_each(r, &r->functions); pp_next(&i);) {
         if (UNLIKELY(!quick_function(r, i.p, i.q, &v[n]))) {
-            put_functions(r, v, n); /* strings are numbered in the order of the file */
+            put_functions(r, v, n); /* keeps strings in the order of the file */
             n = 0;
             v[n] = (pending_function){0};
             if (!plain_function(r, pp_cur(r, i.p, i.q), &v[n].f, &v[n].id))
@@ -233,17 +234,17 @@ static bool take_functions(pp *r)
         if (++n < PP_BATCH) continue;
         put_functions(r, v, n);
         n = 0;
-        if (UNLIKELY(r->b.failed)) return pp_limit(r);
+        if (UNLIKELY(r->b.failed)) return arena_spent(r->a, r->e);
     }
     put_functions(r, v, n);
-    if (r->b.failed) return pp_limit(r);
+    if (r->b.failed) return arena_spent(r->a, r->e);
     return ids_index(r, &r->function_ids, &r->functions, "function");
 }
 
-/* ---- locations: their lines go behind the table's own until they are taken ---- */
+/* ---- locations: pending ones have their lines after dict.lines.n ---- */
 
 typedef struct pending_location {
-    location l; /* lines.at: in dict.lines; attrs.n: 1 when folded */
+    location l; /* lines.at: index in dict.lines; attrs.n: 1 when folded */
     uint64_t id, hash;
 } pending_location;
 
@@ -280,7 +281,7 @@ static bool plain_location(pp *r, pb_cur c, pending_location *out)
         last[f.number] = f;
         if (f.number != 4) continue;
         line *l = new_line(r, &out->l);
-        if (!l) return pp_limit(r);
+        if (!l) return arena_spent(r->a, r->e);
         if (!plain_line(r, pb_message(&c, &f), l))
             return err_in(r->e, "line[%u]", out->l.lines.n - 1);
     }
@@ -291,7 +292,8 @@ static bool plain_location(pp *r, pb_cur c, pending_location *out)
            pp_ref_field(r, &c, &last[2], names[2], &r->mapping_ids, "mapping", &out->l.mapping);
 }
 
-/* 0, or what has the id; PP_NOBODY for the plain reader to complain. */
+/* Returns the entry with the id, 0 for id 0, or PP_ABSENT; the plain reader then reports the
+ * error. */
 ALWAYS_INLINE uint32_t quick_ref(const pp_ids *ids, uint64_t id)
 {
     return id ? pp_find(ids, id) : 0;
@@ -305,7 +307,7 @@ ALWAYS_INLINE bool quick_line(pp *r, const uint8_t *p, const uint8_t *q, locatio
     *l = (line){.line = (int64_t)v[2],
                 .column = (int64_t)v[3],
                 .function = quick_ref(&r->function_ids, v[1])};
-    return l->function != PP_NOBODY;
+    return l->function != PP_ABSENT;
 }
 
 ALWAYS_INLINE bool quick_location(pp *r, const uint8_t *p, const uint8_t *q, pending_location *out)
@@ -327,17 +329,17 @@ ALWAYS_INLINE bool quick_location(pp *r, const uint8_t *p, const uint8_t *q, pen
     out->l.address = v[3];
     out->l.mapping = quick_ref(&r->mapping_ids, v[2]);
     out->l.attrs.n = v[5] != 0;
-    return p == q && out->l.mapping != PP_NOBODY;
+    return p == q && out->l.mapping != PP_ABSENT;
 }
 
-/* All folded locations share one list of attributes. */
+/* Sets the attributes of a folded location. All folded locations share one list. */
 static COLD bool folded_attrs(pp *r, location *l)
 {
     u32s *pool = &r->b.m.dict.attr_refs;
     if (!r->folded.n) {
         uint32_t attr = builder_attribute_bool(&r->b, STR(PPROF_ATTR_IS_FOLDED), true);
         uint32_t *slot = vec_push(r->a, pool);
-        if (!slot || r->b.failed) return pp_limit(r);
+        if (!slot || r->b.failed) return arena_spent(r->a, r->e);
         *slot = attr;
         r->folded = (span){(uint32_t)(pool->n - 1), 1};
     }
@@ -351,7 +353,7 @@ static void put_locations(pp *r, pending_location *v, size_t n)
     for (size_t i = 0; i < n; i++) {
         v[i].hash = pp_location_hash(&v[i].l, r->b.m.dict.lines.v + v[i].l.lines.at,
                                      r->location_index.seed);
-        pp_ask(&r->location_index, v[i].hash);
+        pp_prefetch(&r->location_index, v[i].hash);
     }
     for (size_t i = 0; i < n; i++) {
         const line *lines = r->b.m.dict.lines.v + v[i].l.lines.at;
@@ -388,10 +390,10 @@ static bool take_locations(pp *r)
     return ids_index(r, &r->location_ids, &r->locations, "location");
 }
 
-/* ---- all ---- */
+/* ---- all tables ---- */
 
-/* The scan counted: tables and indices get their size at once.  Bounded by the input, since every
- * entry of it has at least two bytes. */
+/* Reserves memory. The scan has counted the entries, so tables and indices get their final size.
+ * The input bounds that size, since every entry has at least two bytes. */
 static bool reserve(pp *r)
 {
     dict *d = &r->b.m.dict;
@@ -399,9 +401,9 @@ static bool reserve(pp *r)
         !vec_reserve(r->a, &d->functions, r->functions.n) ||
         !vec_reserve(r->a, &d->locations, r->locations.n) ||
         !vec_reserve(r->a, &d->lines, r->locations.n))
-        return pp_limit(r);
+        return arena_spent(r->a, r->e);
     r->string_hash = arena_array(r->a, r->strings.n, sizeof *r->string_hash);
-    if (!r->string_hash) return pp_limit(r);
+    if (!r->string_hash) return arena_spent(r->a, r->e);
     return pp_index_room(r, &r->b.strings, r->strings.n) &&
            pp_index_room(r, &r->function_index, r->functions.n) &&
            pp_index_room(r, &r->location_index, r->locations.n) &&
@@ -413,7 +415,7 @@ bool pp_tables(pp *r)
     if (!reserve(r) || !ids_reserve(r, &r->mapping_ids, r->mappings.n)) return false;
     for (pp_iter i = pp_each(r, &r->mappings); pp_next(&i);) {
         if (!take_mapping(r, pp_cur(r, i.p, i.q), i.n)) return err_in(r->e, "mapping[%zu]", i.n);
-        if (r->b.failed) return pp_limit(r);
+        if (r->b.failed) return arena_spent(r->a, r->e);
     }
     return ids_index(r, &r->mapping_ids, &r->mappings, "mapping") && take_functions(r) &&
            take_locations(r);

@@ -1,13 +1,12 @@
-/* The model as one profile.proto message. */
+/* Writes the model as one profile.proto message: types, samples, tables, strings. The other
+ * pprof_write_*.c files prepare its parts. */
 #include "format/pprof_write.h"
 
 #include "wire/pb.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* ---- small things ---- */
-
-bool pw_limit(pw *w) { return err_set(w->e, ERR_LIMIT, "there is no memory to write pprof"); }
+/* ---- helpers ---- */
 
 void pw_lose(pw *w, loss_concept c, const char *carried_as, uint64_t n, const char *path, str value)
 {
@@ -18,13 +17,13 @@ bool pw_text(pw *w, str s, uint32_t *out)
 {
     *out = 0;
     if (!s.n) return true;
-    if (!hash_index_room(&w->by_text, &w->a)) return pw_limit(w);
+    if (!hash_index_room(&w->by_text, &w->a)) return err_memory(w->e);
     uint64_t h = hash_bytes(s.p, s.n, w->by_text.seed);
     uint32_t i = hash_first(&w->by_text, h);
     for (uint32_t at; hash_next(&w->by_text, &i, h, &at); i++)
         if (str_eq(w->strings.v[at], s)) return *out = at, true;
     str *slot = vec_push(&w->a, &w->strings);
-    if (!slot) return pw_limit(w);
+    if (!slot) return err_memory(w->e);
     *slot = s;
     *out = (uint32_t)(w->strings.n - 1);
     hash_put(&w->by_text, i, h, *out);
@@ -44,7 +43,7 @@ bool pw_string(pw *w, uint32_t model_string, uint32_t *out)
     return true;
 }
 
-/* A number field, left out at 0. */
+/* Writes a number field; 0 is omitted. */
 static void put(buf *b, uint32_t number, uint64_t v)
 {
     if (v) pb_put_uint(b, number, v);
@@ -58,7 +57,7 @@ static bool put_string(pw *w, buf *b, uint32_t number, uint32_t model_string)
     return true;
 }
 
-/* The scratch as a message field of the output. */
+/* Writes the scratch buffer as a message field of the output. */
 static void put_scratch(pw *w, uint32_t number)
 {
     pb_put_bytes(w->out, number, buf_view(&w->scratch));
@@ -90,11 +89,12 @@ static uint8_t *put_varint(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* A key twice in a row reads back as one attribute with a list. */
+/* Sets *again if the row has the key already: a reader then makes one attribute with a list of
+ * both. */
 static bool note_key(pw *w, uint32_t key, bool *again)
 {
     while (w->key_row.n <= key)
-        if (!vec_push(&w->a, &w->key_row)) return pw_limit(w);
+        if (!vec_push(&w->a, &w->key_row)) return err_memory(w->e);
     *again = w->key_row.v[key] == w->row;
     if (*again)
         pw_lose(w, LOSS_ATTRIBUTE_SET, NULL, 1, "samples.attribute_indices", w->strings.v[key]);
@@ -102,7 +102,7 @@ static bool note_key(pw *w, uint32_t key, bool *again)
     return true;
 }
 
-/* All labels of a row into the scratch. */
+/* Writes all labels of a row into the scratch buffer. */
 static bool row_labels(pw *w, const pw_row *r)
 {
     buf *b = &w->scratch;
@@ -110,7 +110,7 @@ static bool row_labels(pw *w, const pw_row *r)
     bool ids = false, again, trace = false, span_ = false;
     str records;
     w->row++;
-    for (uint32_t i = 0; i < r->n_attrs; i++) { /* made first: making one uses the scratch */
+    for (uint32_t i = 0; i < r->n_attrs; i++) { /* pw_attr_label uses the scratch buffer */
         const pw_label *l;
         if (!pw_attr_label(w, r->attrs[i], &l)) return false;
         if (l->records.n && !note_key(w, l->key, &again)) return false;
@@ -123,7 +123,7 @@ static bool row_labels(pw *w, const pw_row *r)
     if (w->resource_label && !pw_resource_label(w, r->resource, &records)) return false;
     buf_reset(b);
     for (uint32_t i = 0; n && i < r->n_attrs; i++) buf_str(b, w->attr_label[r->attrs[i]].records);
-    if (!r->link && trace && span_) /* read back, they are one */
+    if (!r->link && trace && span_) /* readers make them a link */
         pw_lose(w, LOSS_LINK, "link", 1, "samples.attribute_indices", STR("trace_id"));
     if (r->link) {
         if (ids) pw_lose(w, LOSS_LINK, NULL, 1, "samples.link_index", STR("trace_id"));
@@ -149,7 +149,7 @@ bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n_values)
     uint64_t n = w->scratch.n;
     if (ids) n += 1 + pb_varint_len(ids) + ids;
     if (numbers) n += 1 + pb_varint_len(numbers) + numbers;
-    if (w->scratch.failed || !buf_reserve(w->out, n + 16)) return pw_limit(w);
+    if (w->scratch.failed || !buf_reserve(w->out, n + 16)) return err_memory(w->e);
     uint8_t *begin = (uint8_t *)w->out->p + w->out->n, *p = begin;
     *p++ = 0x12;
     p = put_varint(p, n);
@@ -172,15 +172,15 @@ bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n_values)
 
 static void take_build_id(pw *w, pw_mapping_facts *f, const char *key, str id)
 {
-    /* The GNU id is what pprof tools look for; Go's comes next. */
+    /* in order of preference: pprof tools use the GNU id */
     static const char *const best[] = {ATTR_BUILD_ID_GNU, ATTR_BUILD_ID_GO, ATTR_BUILD_ID_HTLHASH,
                                        KILN_ATTR_BUILD_ID_HASH};
-    size_t mine = 0, had = 0;
-    while (strcmp(best[mine], key)) mine++;
+    size_t rank = 0, had = 0;
+    while (strcmp(best[rank], key)) rank++;
     while (f->build_key && strcmp(best[had], f->build_key)) had++;
     if (f->build_key)
-        pw_lose(w, LOSS_BUILD_ID, NULL, 1, "mapping_table", mine < had ? f->build_id : id);
-    if (!f->build_key || mine < had) f->build_key = best[mine], f->build_id = id;
+        pw_lose(w, LOSS_BUILD_ID, NULL, 1, "mapping_table", rank < had ? f->build_id : id);
+    if (!f->build_key || rank < had) f->build_key = best[rank], f->build_id = id;
 }
 
 static void mapping_attr(pw *w, const attribute *t, pw_mapping_facts *f)
@@ -213,7 +213,7 @@ pw_mapping_facts pw_mapping_facts_of(pw *w, const mapping *m, bool note)
     const uint32_t *attrs = refs_at(&w->d->attr_refs, m->attrs);
     for (uint32_t i = 0; i < m->attrs.n; i++)
         if (attrs[i]) mapping_attr(w, &w->d->attributes.v[attrs[i]], &f);
-    /* Anything but a GNU id, or Go's own form, reads back as a GNU id. */
+    /* The reader makes any id a GNU id, unless it has Go's form. */
     bool slash = f.build_id.n && memchr(f.build_id.p, '/', f.build_id.n);
     if (f.build_key && strcmp(f.build_key, slash ? ATTR_BUILD_ID_GO : ATTR_BUILD_ID_GNU))
         pw_lose(w, LOSS_BUILD_ID_KIND, NULL, 1, "mapping_table", str_of(f.build_key));
@@ -262,7 +262,7 @@ bool pw_folded(const pw *w, const location *l)
     return false;
 }
 
-/* Attributes that there is no field for. */
+/* Records attributes for which pprof has no field. */
 static void account_location(pw *w, const location *l)
 {
     const uint32_t *attrs = refs_at(&w->d->attr_refs, l->attrs);
@@ -350,7 +350,7 @@ static bool prepare(pw *w)
     w->link_label = arena_new(&w->a, str, w->d->links.n);
     if (!first || !w->attr_label || !w->link_label ||
         !vec_reserve(&w->a, &w->string, w->d->strings.n))
-        return pw_limit(w);
+        return err_memory(w->e);
     *first = (str){"", 0};
     memset(w->string.v, 0, w->d->strings.n * sizeof *w->string.v);
     w->string.n = w->d->strings.n;
@@ -359,7 +359,7 @@ static bool prepare(pw *w)
 
 static bool put_types(pw *w, const pw_plan *p)
 {
-    /* What a pprof without types and samples becomes in the model, and back. */
+    /* A model with one profile without type and samples comes from a pprof without types. */
     const profile *v = w->m->profiles.v;
     if (p->groups.n == 1 && p->types.n == 1 && !v[0].n_samples && !v[0].sample_type.type &&
         !v[0].sample_type.unit)
@@ -408,7 +408,7 @@ bool pprof_encode(const model *m, const pprof_write_opts *o, buf *out, err *e)
     pw w = {
         .m = m, .d = &m->dict, .o = o, .ledger = o->ledger, .e = e, .out = out, .a.seed = m->seed};
     bool ok = write_all(&w);
-    if (ok && out->failed) ok = err_set(e, ERR_LIMIT, "the output does not fit in memory");
+    if (ok && out->failed) ok = err_set(e, ERR_MEMORY, "the output exceeds the memory limit");
     buf_free(&w.scratch);
     arena_free(&w.a);
     return ok;

@@ -1,23 +1,22 @@
-/* format/pprof_write.h - the writer's parts.
+/* format/pprof_write.h - the pprof writer: state and helpers shared by its source files.
  *
  *   rows      which Profiles become which sample types, and their samples row by row
- *   labels    attributes, links and resources as label records, each made once
+ *   labels    attributes, links and resources as label records, each created once
  *   write     the message: types, samples, tables, strings
+ *   ids       which mappings and locations become one entry in pprof
  *
- *   ids       which mappings and locations are one entry in pprof
- *
- * Id 0 means "none", but a stack may hold a location of which nothing is known and a line function 0
- * ("unknown"): those get an entry of their own behind the others. */
+ * Id 0 means "none". A stack may however contain a location without any data, and a line may have
+ * function 0 ("unknown"); they get separate entries after the others. */
 #pragma once
 #include "base/hash.h"
 #include "format/pprof.h"
 #include "wire/carried.h"
 
 typedef struct pw_label {
-    str records;        /* label fields, ready to copy; p NULL: not made yet */
-    uint32_t key;       /* string of the output */
+    str records;        /* label fields, ready to copy; p NULL: not created yet */
+    uint32_t key;       /* pprof string index */
     bool is_id;         /* its key is trace_id or span_id */
-    pp_label_kind kind; /* as the reader will see it */
+    pp_label_kind kind; /* as the reader will classify it */
 } pw_label;
 
 typedef struct pw {
@@ -26,25 +25,25 @@ typedef struct pw {
     const pprof_write_opts *o;
     ledger *ledger;
     err *e;
-    arena a; /* the writer's own */
+    arena a; /* memory of the writer */
     buf *out;
     buf scratch;
 
     /* strings */
-    u32s string; /* model string -> pprof string + 1; 0: not yet */
+    u32s string; /* model string -> pprof string + 1; 0: not added yet */
     VEC(str) strings;
     hash_index by_text;
-    uint32_t empty; /* a second "", for labels whose text is empty; 0: not yet */
+    uint32_t empty; /* a second "", for labels whose text is empty; 0: not added yet */
 
     pw_label *attr_label; /* by attribute */
-    u32s key_row;         /* by string of the output: the last row, from 1, with that key */
+    u32s key_row;         /* by pprof string: the last row, counted from 1, with this key */
     uint32_t row;
-    str *link_label;     /* by link; p NULL: not made yet */
+    str *link_label;     /* by link; p NULL: not created yet */
     str *resource_label; /* by resource; NULL: they are not written as labels */
 
-    uint32_t *mapping_id, *location_id; /* by model index; 0: nothing is known of it */
+    uint32_t *mapping_id, *location_id; /* by model index; 0: an empty entry */
     u32s mappings, locations;           /* model index of id 1, 2, ... */
-    bool location_0, function_0;        /* referred to */
+    bool location_0, function_0;        /* something refers to them */
 } pw;
 
 /* A row of the output. */
@@ -57,11 +56,10 @@ typedef struct pw_row {
     uint64_t time;
 } pw_row;
 
-bool pw_limit(pw *w); /* ERR_LIMIT; always false */
 void pw_lose(pw *w, loss_concept c, const char *carried_as, uint64_t n, const char *path,
              str value);
 
-/* The number of a string in the output. */
+/* Sets *out to the pprof string index of a text. */
 NODISCARD bool pw_text(pw *w, str s, uint32_t *out);
 NODISCARD bool pw_string(pw *w, uint32_t model_string, uint32_t *out);
 
@@ -69,14 +67,14 @@ static inline bool pw_timed(const pw *w) { return w->o->timestamps; }
 
 /* ---- ids ---- */
 
-/* What a mapping's attributes say that pprof has fields for. */
+/* The attributes of a mapping for which pprof has fields. */
 typedef struct pw_mapping_facts {
     str build_id;
     const char *build_key;
     bool has[4];
 } pw_mapping_facts;
 
-/* note: what there is no field for goes into the ledger. */
+/* With `note`, records attributes without a field in the ledger. */
 pw_mapping_facts pw_mapping_facts_of(pw *w, const mapping *m, bool note);
 bool pw_folded(const pw *w, const location *l);
 NODISCARD bool pw_ids_make(pw *w);
@@ -88,14 +86,14 @@ static inline uint32_t pw_location_id(const pw *w, uint32_t i)
 /* ---- rows ---- */
 
 typedef struct pw_group {
-    uint32_t first, n; /* profiles that lie together and have the same rows */
+    uint32_t first, n; /* consecutive profiles with the same rows */
 } pw_group;
 
 typedef struct pw_plan {
     VEC(pw_group) groups;
     VEC(value_type) types; /* columns of the output */
-    u32s profiles;         /* of a single group: the Profile of each column */
-    u32s column;           /* of several groups: the column of each Profile */
+    u32s profiles;         /* if there is one group: the Profile of each column */
+    u32s column;           /* if there are several groups: the column of each Profile */
     str default_type;
 } pw_plan;
 
@@ -107,13 +105,13 @@ NODISCARD bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n
 /* ---- texts and times ---- */
 
 typedef struct pw_texts {
-    u32s comments;                              /* strings of the output */
-    uint32_t drop_frames, keep_frames, doc_url; /* likewise; 0: none */
-    u32s done;                                  /* attributes that were seen */
+    u32s comments;                              /* pprof string indices */
+    uint32_t drop_frames, keep_frames, doc_url; /* pprof string indices; 0: none */
+    u32s done;                                  /* attributes that were handled */
 } pw_texts;
 
-/* Collects them, and puts what pprof cannot say into the ledger.  Decides how resources are written:
- * one as comments, several as labels. */
+/* Collects the texts, and records in the ledger those that pprof cannot represent. Decides how
+ * resources are written: one as comments, several as labels. */
 NODISCARD bool pw_texts_of(pw *w, pw_texts *t);
 
 typedef struct pw_window {
@@ -122,7 +120,7 @@ typedef struct pw_window {
     int64_t period;
 } pw_window;
 
-/* The window around all profiles, and the first one's period. */
+/* Returns the time range of all profiles and the period of the first. */
 pw_window pw_window_of(pw *w);
 
 static inline str pw_attr_text(const any *v)
@@ -132,11 +130,11 @@ static inline str pw_attr_text(const any *v)
 
 /* ---- labels ---- */
 
-/* The records of attribute i, link i, resource i. */
+/* Set *out to the label records of an attribute, a link or a resource. */
 NODISCARD bool pw_attr_label(pw *w, uint32_t attr, const pw_label **out);
 NODISCARD bool pw_link_label(pw *w, uint32_t link, str *out);
 NODISCARD bool pw_resource_label(pw *w, uint32_t resource, str *out);
-/* A record with a number into b. */
+/* Appends a label with a number to b. */
 NODISCARD bool pw_put_num(pw *w, str key, int64_t num, str unit, buf *b);
-/* A value as people read it: text as it is, the rest as JSON. */
+/* Appends a value in readable form: text unchanged, other values as JSON. */
 void pw_any_text(const any *v, buf *b);

@@ -1,8 +1,8 @@
-/* Which id a mapping or location gets.
+/* Assigns ids to mappings and locations.
  *
- * Two that differ only in what pprof has no field for are one entry there, and one of which nothing is
- * left is "none": what is written is then read as it was meant, and written again gives the same bytes.
- * Mostly nothing differs that way, and ids are the model's indices. */
+ * Entries that differ only in fields that pprof lacks become one entry, and an entry without other
+ * data becomes "none". Reading and writing a profile again then gives the same bytes. Usually there
+ * are no such entries, and ids are the model's indices. */
 #include "format/pprof_write.h"
 
 #include "model/executable.h"
@@ -72,7 +72,7 @@ static bool same_location(pw *w, uint32_t a, uint32_t b)
     return true;
 }
 
-/* ---- both ---- */
+/* ---- both tables ---- */
 
 typedef struct table {
     size_t n;
@@ -83,15 +83,15 @@ typedef struct table {
     size_t n_first;
 } table;
 
-/* Entries in the order they are written: first[n_first], then the others with entry 0 last, as the model's
- * own mostly says nothing. */
+/* Assigns ids in the order in which entries are written: first[n_first], then the others. Entry 0
+ * comes last, because it is usually empty. */
 static bool number(pw *w, const table *t, uint32_t *id, u32s *written)
 {
     hash_index index = {0};
     for (size_t k = 0; k < t->n_first + t->n; k++) {
         uint32_t i = k < t->n_first ? t->first[k] : (uint32_t)((k - t->n_first + 1) % t->n), at;
         if (id[i] || t->is_null(w, i)) continue;
-        if (!hash_index_room(&index, &w->a)) return pw_limit(w);
+        if (!hash_index_room(&index, &w->a)) return err_memory(w->e);
         uint64_t h = t->hash(w, i);
         uint32_t slot = hash_first(&index, h);
         for (; hash_next(&index, &slot, h, &at); slot++)
@@ -101,7 +101,7 @@ static bool number(pw *w, const table *t, uint32_t *id, u32s *written)
             continue;
         }
         uint32_t *entry = vec_push(&w->a, written);
-        if (!entry) return pw_limit(w);
+        if (!entry) return err_memory(w->e);
         *entry = i;
         id[i] = (uint32_t)written->n;
         hash_put(&index, slot, h, (uint32_t)(written->n - 1));
@@ -111,13 +111,13 @@ static bool number(pw *w, const table *t, uint32_t *id, u32s *written)
 
 bool pw_ids_make(pw *w)
 {
-    uint32_t first[MODEL_EXECUTABLES]; /* the first mapping is the main binary to pprof */
+    uint32_t first[MODEL_EXECUTABLES]; /* pprof assumes that the first mapping is the main binary */
     table m = {w->d->mappings.n, null_mapping, hash_mapping,
                same_mapping,     first,        model_executables(w->m, first)},
           l = {w->d->locations.n, null_location, hash_location, same_location, NULL, 0};
     w->mapping_id = arena_new(&w->a, uint32_t, m.n + 1);
     w->location_id = arena_new(&w->a, uint32_t, l.n + 1);
-    if (!w->mapping_id || !w->location_id) return pw_limit(w);
+    if (!w->mapping_id || !w->location_id) return err_memory(w->e);
     return number(w, &m, w->mapping_id, &w->mappings) &&
            number(w, &l, w->location_id, &w->locations);
 }

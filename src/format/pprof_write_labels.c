@@ -1,5 +1,5 @@
-/* Attributes as labels.  A label holds a text or a number; what is neither becomes text, and the
- * ledger says so. */
+/* Writes attributes as labels. A label holds a text or a number; any other value becomes text,
+ * which the ledger records. */
 #include "format/pprof_write.h"
 
 #include "wire/attributes.h"
@@ -38,13 +38,14 @@ static void put_record(const label *l, buf *b)
         if (v[i]) pb_put_uint(b, i + 1, v[i]);
 }
 
-/* An empty text needs an index too: 0 would make it the number 0. */
+/* Sets *out to the string index of a label's text. An empty text needs an index other than 0, which
+ * would make the label the number 0. */
 static bool label_text(pw *w, str s, uint32_t *out)
 {
     if (s.n) return pw_text(w, s, out);
     if (!w->empty) {
         str *slot = vec_push(&w->a, &w->strings);
-        if (!slot) return pw_limit(w);
+        if (!slot) return err_memory(w->e);
         *slot = (str){"", 0};
         w->empty = (uint32_t)(w->strings.n - 1);
     }
@@ -60,7 +61,8 @@ bool pw_put_num(pw *w, str key, int64_t num, str unit, buf *b)
     return true;
 }
 
-/* {"str", "num", "unit"}, what the reader made of labels that no plain value holds. */
+/* Returns whether v is a list {"str", "num", "unit"}, which the reader makes of labels that a plain
+ * value cannot represent. */
 static bool is_label_list(const any *v)
 {
     if (v->kind != ANY_KVLIST || !v->n || v->n > 3) return false;
@@ -108,7 +110,8 @@ static bool put_plain(pw *w, label l, const any *v, buf *b)
     return true;
 }
 
-/* A list of labels of one key.  One alone would come back as no list. */
+/* Returns whether v is written as several labels of one key. A list of one would not be read back
+ * as a list. */
 static bool is_several(const any *v)
 {
     if (v->kind != ANY_ARRAY || v->n < 2) return false;
@@ -122,14 +125,14 @@ static bool put_as_text(pw *w, label l, const any *v, buf *b)
     buf text = {0};
     pw_any_text(v, &text);
     bool ok = !text.failed && label_text(w, buf_view(&text), &l.text);
-    if (text.failed) pw_limit(w);
-    /* The table keeps a view: what it should keep must be ours. */
+    if (text.failed) err_memory(w->e);
+    /* The table stores a view, so the writer must own the text. */
     if (ok && l.text != w->empty) {
-        str *kept = &w->strings.v[l.text];
-        if (kept->p == text.p) {
-            char *p = arena_alloc(&w->a, kept->n);
-            ok = p || pw_limit(w);
-            if (p) kept->p = memcpy(p, text.p, kept->n);
+        str *slot = &w->strings.v[l.text];
+        if (slot->p == text.p) {
+            char *p = arena_alloc(&w->a, slot->n);
+            ok = p || err_memory(w->e);
+            if (p) slot->p = memcpy(p, text.p, slot->n);
         }
     }
     buf_free(&text);
@@ -137,7 +140,7 @@ static bool put_as_text(pw *w, label l, const any *v, buf *b)
     return ok;
 }
 
-/* All records of a value; *exact: it comes back as it is. */
+/* Writes all records of a value. Sets *exact to whether a reader restores it unchanged. */
 static bool put_value(pw *w, str key, const any *v, str unit, buf *b, bool *exact)
 {
     label l = {0};
@@ -153,11 +156,11 @@ static bool put_value(pw *w, str key, const any *v, str unit, buf *b, bool *exac
     return put_as_text(w, l, v, b);
 }
 
-static bool keep(pw *w, str *out)
+static bool store_records(pw *w, str *out)
 {
     buf *b = &w->scratch;
     char *p = arena_alloc(&w->a, b->n ? b->n : 1);
-    if (!p || b->failed) return pw_limit(w);
+    if (!p || b->failed) return err_memory(w->e);
     if (b->n) memcpy(p, b->p, b->n);
     *out = (str){p, b->n};
     return true;
@@ -173,7 +176,7 @@ bool pw_attr_label(pw *w, uint32_t attr, const pw_label **out)
     bool exact;
     buf_reset(&w->scratch);
     if (!attr && !key.n && !t->unit && t->value.kind == ANY_EMPTY) {
-        l->records = STR(""); /* the zero attribute says nothing */
+        l->records = STR(""); /* the zero attribute is empty */
         return true;
     }
     if (!put_value(w, key, &t->value, dict_str(w->d, t->unit), &w->scratch, &exact)) return false;
@@ -186,14 +189,14 @@ bool pw_attr_label(pw *w, uint32_t attr, const pw_label **out)
     if (t->value.kind == ANY_STRING && !t->unit)
         l->kind = pprof_label_kind(key, any_str(&t->value));
     l->is_id = str_eq(key, STR("trace_id")) || str_eq(key, STR("span_id"));
-    return keep(w, &l->records);
+    return store_records(w, &l->records);
 }
 
 static bool put_hex(pw *w, str key, const uint8_t *id, size_t n)
 {
     char *hex = arena_alloc(&w->a, 2 * n + 1);
     label l = {0};
-    if (!hex) return pw_limit(w);
+    if (!hex) return err_memory(w->e);
     hex_encode(id, n, hex);
     if (!pw_text(w, key, &l.key) || !pw_text(w, (str){hex, 2 * n}, &l.text)) return false;
     put_record(&l, &w->scratch);
@@ -210,7 +213,7 @@ bool pw_link_label(pw *w, uint32_t link, str *out)
         if (set && (!put_hex(w, STR("trace_id"), ids->trace_id, 16) ||
                     !put_hex(w, STR("span_id"), ids->span_id, 8)))
             return false;
-        if (!keep(w, l)) return false;
+        if (!store_records(w, l)) return false;
     }
     *out = *l;
     return true;
@@ -228,7 +231,7 @@ bool pw_resource_label(pw *w, uint32_t i, str *out)
             if (!put_value(w, kv->key, &kv->value, (str){0}, &w->scratch, &exact)) return false;
             pw_lose(w, LOSS_RESOURCE, exact ? "label" : NULL, 1, "resource", kv->key);
         }
-        if (!keep(w, l)) return false;
+        if (!store_records(w, l)) return false;
     }
     *out = *l;
     return true;

@@ -1,4 +1,4 @@
-/* Which Profiles become which sample types of the one pprof, and the samples. */
+/* Decides which Profiles become which sample types of the pprof file, and writes the samples. */
 #include "format/pprof_write.h"
 
 #include "format/pprof_internal.h"
@@ -6,7 +6,7 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* ---- do two Profiles have the same rows? ---- */
+/* ---- whether two Profiles have the same rows ---- */
 
 static bool same_spans(const spans *a, const spans *b)
 {
@@ -24,7 +24,7 @@ static bool same_rows(const pw *w, const profile *a, const profile *b)
     bool times = pw_timed(w);
     if (a->stack == b->stack && a->link == b->link && same_spans(&a->attr_span, &b->attr_span) &&
         (!times || same_spans(&a->time_span, &b->time_span)))
-        return true; /* they share columns */
+        return true; /* both have the same columns */
     for (size_t i = 0; i < a->n_samples; i++) {
         sample x = sample_at(w->m, a, i), y = sample_at(w->m, b, i);
         if (x.stack != y.stack || x.link != y.link || x.n_attrs != y.n_attrs) return false;
@@ -40,7 +40,7 @@ static bool same_rows(const pw *w, const profile *a, const profile *b)
 static bool add_group(pw *w, pw_plan *p, uint32_t first, uint32_t n)
 {
     pw_group *g = vec_push(&w->a, &p->groups);
-    if (!g) return pw_limit(w);
+    if (!g) return err_memory(w->e);
     *g = (pw_group){first, n};
     return true;
 }
@@ -70,7 +70,8 @@ static const any *scope_attr(const scope *s, str key)
     return NULL;
 }
 
-/* column[k]: where Profile k of the scope was.  false: the attribute is no permutation of n. */
+/* Sets column[k] to the original position of Profile k of the scope. Returns false if the attribute
+ * is not a permutation of n. */
 static bool order_of(const any *v, uint32_t n, uint32_t *column, bool *taken)
 {
     if (!v || v->kind != ANY_ARRAY || v->n != n) return false;
@@ -83,7 +84,8 @@ static bool order_of(const any *v, uint32_t n, uint32_t *column, bool *taken)
     return true;
 }
 
-/* Whether the reader finds the Profiles in the order they are in: the default type, or else the last, is first. */
+/* Records a loss if a reader, which puts the default type or else the last one first, does not
+ * restore the order of the Profiles. */
 static void note_order(pw *w, const pw_plan *p)
 {
     uint32_t n = (uint32_t)p->types.n, first = n - 1;
@@ -97,8 +99,8 @@ static void note_order(pw *w, const pw_plan *p)
         }
 }
 
-/* One group: a type per Profile, where the scope says it was.  Otherwise OTLP's first Profile changes
- * places with the last, because pprof shows its last type first. */
+/* Plans one group: a type for each Profile, in the order that the scope records. If it records
+ * none, the first Profile is swapped with the last, because pprof's default is its last type. */
 static bool plan_one(pw *w, pw_plan *p)
 {
     uint32_t first = p->groups.v[0].first, n = p->groups.v[0].n;
@@ -107,7 +109,7 @@ static bool plan_one(pw *w, pw_plan *p)
     bool *taken = arena_new(&w->a, bool, n);
     if (!column || !taken || !vec_reserve(&w->a, &p->types, n) ||
         !vec_reserve(&w->a, &p->profiles, n))
-        return pw_limit(w);
+        return err_memory(w->e);
     if (!order_of(scope_attr(s, STR(PPROF_ATTR_SAMPLE_TYPE_ORDER)), n, column, taken)) {
         for (uint32_t k = 0; k < n; k++) column[k] = k;
         column[0] = n - 1;
@@ -138,26 +140,26 @@ static uint64_t type_hash(const pw *w, value_type t)
 
 static bool column_of(pw *w, pw_plan *p, hash_index *x, value_type t, uint32_t *out)
 {
-    if (!hash_index_room(x, &w->a)) return pw_limit(w);
+    if (!hash_index_room(x, &w->a)) return err_memory(w->e);
     uint64_t h = type_hash(w, t);
     uint32_t i = hash_first(x, h);
     for (uint32_t at; hash_next(x, &i, h, &at); i++)
         if (same_type(w, p->types.v[at], t)) return *out = at, true;
     value_type *slot = vec_push(&w->a, &p->types);
-    if (!slot) return pw_limit(w);
+    if (!slot) return err_memory(w->e);
     *slot = t;
     *out = (uint32_t)(p->types.n - 1);
     hash_put(x, i, h, *out);
     return true;
 }
 
-/* Several groups: a column per type, whoever has it. */
+/* Plans several groups: a column for each distinct type. */
 static bool plan_join(pw *w, pw_plan *p)
 {
     hash_index x = {0};
     for (uint32_t i = 0; i < w->m->profiles.n; i++) {
         uint32_t *slot = vec_push(&w->a, &p->column);
-        if (!slot) return pw_limit(w);
+        if (!slot) return err_memory(w->e);
         if (!column_of(w, p, &x, w->m->profiles.v[i].sample_type, slot)) return false;
     }
     if (p->types.n > 1) p->default_type = dict_str(w->d, p->types.v[0].type);
@@ -174,13 +176,15 @@ bool pw_plan_make(pw *w, pw_plan *p)
 
 /* ---- observations ---- */
 
-/* One row per timestamp: asked for, and every value has its time. */
+/* Returns whether a sample becomes one row per timestamp: this is requested, and every value has
+ * its time. */
 static bool expands(const pw *w, const sample *s)
 {
     return pw_timed(w) && s->n_times && (!s->n_values || s->n_values == s->n_times);
 }
 
-/* What a sample adds to row k: its observation, or all of them to the first. */
+/* Returns the value that a sample adds to row k: one observation, or the sum of all to the first
+ * row. */
 static int64_t value_of(pw *w, const sample *s, uint32_t k, bool several_rows)
 {
     if (several_rows && expands(w, s)) return s->n_values ? s->values[k] : 1;
@@ -191,7 +195,7 @@ static int64_t value_of(pw *w, const sample *s, uint32_t k, bool several_rows)
     return v;
 }
 
-/* expanded: its observations are rows of their own. */
+/* Records the loss of a sample's shape. `expanded`: each observation becomes a row. */
 static void note_shape(pw *w, const sample *s, bool expanded)
 {
     const char *as = expanded ? "timestamp" : NULL;
@@ -204,7 +208,7 @@ static void note_shape(pw *w, const sample *s, bool expanded)
     if (s->n_values != 1) pw_lose(w, LOSS_SAMPLE_SHAPE, as, 1, "samples.values", (str){0});
 }
 
-/* How many rows a sample becomes. */
+/* Returns the number of rows for a sample. */
 static uint32_t rows_of(const pw *w, const sample *s) { return expands(w, s) ? s->n_times : 1; }
 
 static pw_row row_of(const pw *w, const profile *p, const sample *s, uint32_t k)
@@ -225,7 +229,7 @@ static bool rows_one(pw *w, const pw_plan *p)
 {
     size_t n = p->profiles.n;
     int64_t *values = arena_new(&w->a, int64_t, n);
-    if (!values) return pw_limit(w);
+    if (!values) return err_memory(w->e);
     const profile *v = w->m->profiles.v, *first = &v[p->profiles.v[0]];
     for (size_t i = 0; i < first->n_samples; i++) {
         sample s = sample_at(w->m, first, i);
@@ -266,13 +270,13 @@ static bool same_row(const pw_row *a, const pw_row *b)
 
 static bool find_row(pw *w, joined *j, const pw_row *r, size_t n_types, size_t *out)
 {
-    if (!hash_index_room(&j->index, &w->a)) return pw_limit(w);
+    if (!hash_index_room(&j->index, &w->a)) return err_memory(w->e);
     uint64_t h = row_hash(r, j->index.seed);
     uint32_t i = hash_first(&j->index, h);
     for (uint32_t at; hash_next(&j->index, &i, h, &at); i++)
         if (same_row(&j->rows.v[at], r)) return *out = at, true;
     pw_row *slot = vec_push(&w->a, &j->rows);
-    if (!slot || !vec_reserve(&w->a, &j->values, n_types)) return pw_limit(w);
+    if (!slot || !vec_reserve(&w->a, &j->values, n_types)) return err_memory(w->e);
     *slot = *r;
     memset(j->values.v + j->values.n, 0, n_types * sizeof *j->values.v);
     j->values.n += n_types;

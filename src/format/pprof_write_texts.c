@@ -1,4 +1,5 @@
-/* What a profile says of itself: comments, filters, times; and what of its envelope has no place. */
+/* Collects the metadata of a profile: comments, filters, times. Records what pprof cannot
+ * represent. */
 #include "format/pprof_write.h"
 
 #include "base/ban.h"
@@ -9,7 +10,7 @@
 static bool add_comment(pw *w, pw_texts *t, str s)
 {
     uint32_t *slot = vec_push(&w->a, &t->comments);
-    if (!slot) return pw_limit(w);
+    if (!slot) return err_memory(w->e);
     return pw_text(w, s, slot);
 }
 
@@ -30,7 +31,7 @@ static bool is_texts(const any *v)
     return true;
 }
 
-/* One of drop_frames, keep_frames, doc_url: the first wins. */
+/* Stores drop_frames, keep_frames or doc_url. Only the first text is written. */
 static bool one_text(pw *w, uint32_t *slot, str s, loss_concept concept, const char *path)
 {
     uint32_t i;
@@ -43,11 +44,11 @@ static bool one_text(pw *w, uint32_t *slot, str s, loss_concept concept, const c
 static bool profile_attr(pw *w, pw_texts *t, uint32_t attr)
 {
     for (size_t i = 0; i < t->done.n; i++)
-        if (t->done.v[i] == attr) return true; /* the Profiles of one pprof share them */
+        if (t->done.v[i] == attr) return true; /* Profiles of a pprof share them */
     enum { REMEMBERED = 32 };
     if (t->done.n < REMEMBERED) {
         uint32_t *slot = vec_push(&w->a, &t->done);
-        if (!slot) return pw_limit(w);
+        if (!slot) return err_memory(w->e);
         *slot = attr;
     }
     const attribute *a = &w->d->attributes.v[attr];
@@ -75,7 +76,7 @@ static bool same_attrs(const pw *w, span a, span b)
            (!a.n || !memcmp(refs_at(refs, a), refs_at(refs, b), a.n * sizeof(uint32_t)));
 }
 
-/* There is one place for the texts of all. */
+/* Records the loss when profiles have different texts, because pprof has one set for all. */
 static void note_shared_texts(pw *w, const pw_texts *t, size_t n_comments)
 {
     if (t->comments.n == n_comments && !t->drop_frames && !t->keep_frames && !t->doc_url) return;
@@ -83,7 +84,7 @@ static void note_shared_texts(pw *w, const pw_texts *t, size_t n_comments)
     for (size_t i = 1; i < w->m->profiles.n; i++)
         if (!same_attrs(w, v[0].attrs, v[i].attrs))
             pw_lose(w, LOSS_COMMENTS, NULL, 1, "profiles.attribute_indices",
-                    STR("of which profile"));
+                    STR("which profile they belong to"));
 }
 
 static bool profile_texts(pw *w, pw_texts *t)
@@ -106,7 +107,7 @@ static bool profile_texts(pw *w, pw_texts *t)
     return true;
 }
 
-/* A resource alone: "service.name=checkout" in the comments.  Several are told apart by labels. */
+/* Writes a single resource as comments such as "service.name=checkout". Several become labels. */
 static bool resource_comments(pw *w, pw_texts *t, const resource *r)
 {
     for (size_t i = 0; i < r->attrs.n; i++) {
@@ -118,7 +119,7 @@ static bool resource_comments(pw *w, pw_texts *t, const resource *r)
         if (p) memcpy(p, b.p, b.n);
         str s = {p, b.n};
         buf_free(&b);
-        if (!p || !add_comment(w, t, s)) return pw_limit(w);
+        if (!p || !add_comment(w, t, s)) return err_memory(w->e);
         pw_lose(w, LOSS_RESOURCE, PPROF_ATTR_COMMENT, 1, "resource", r->attrs.v[i].key);
     }
     return true;
@@ -151,7 +152,7 @@ static void lose_resource(pw *w, const resource *r)
         pw_lose(w, LOSS_ATTRIBUTE_SET, NULL, 1, "resource.dropped_attributes_count", (str){0});
 }
 
-/* Without a sample there is nothing that could have its labels. */
+/* Records the loss of a resource without samples, which would carry its labels. */
 static void lose_unused(pw *w, const resource *r)
 {
     for (uint32_t k = r->first_scope; k < r->first_scope + r->n_scopes; k++) {
@@ -172,7 +173,7 @@ static bool envelope(pw *w, pw_texts *t)
     if (m->resources.n < 2) return true;
     for (size_t i = 0; i < m->resources.n; i++) lose_unused(w, &m->resources.v[i]);
     w->resource_label = arena_new(&w->a, str, m->resources.n);
-    return w->resource_label || pw_limit(w);
+    return w->resource_label || err_memory(w->e);
 }
 
 /* ---- times ---- */
@@ -183,7 +184,7 @@ static bool same_value_type(const pw *w, value_type a, value_type b)
            str_eq(dict_str(w->d, a.unit), dict_str(w->d, b.unit));
 }
 
-/* The window around all profiles, and the first one's period. */
+/* Returns the time range of all profiles and the period of the first. */
 pw_window pw_window_of(pw *w)
 {
     const profile *v = w->m->profiles.v;

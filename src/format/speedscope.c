@@ -1,3 +1,4 @@
+/* speedscope in the table of formats, and its units. */
 #include "format/speedscope.h"
 
 #include "format/json_read.h"
@@ -19,8 +20,8 @@ const speedscope_unit *speedscope_unit_named(str name)
     return NULL;
 }
 
-/* Values in these units are written as they are; a reader makes nanoseconds of them.  Times of samples are in nanoseconds always,
- * so the values are weights here. */
+/* Returns the longer unit of time with this name. Values in it are written unchanged, as weights; a
+ * reader converts them to nanoseconds. */
 const speedscope_unit *speedscope_unit_as_is(str name)
 {
     static const speedscope_unit as_is[] = {
@@ -40,26 +41,13 @@ static unsigned detect(str bytes)
     return json_kind_of(bytes) == JSON_KIND_SPEEDSCOPE ? JSON_KIND_SURE : 0;
 }
 
-static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
-                 layout_verdict *verdict, err *e)
-{
-    (void)f, (void)verdict;
-    return speedscope_read(bytes, o, a, out, e);
-}
-
-static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
-{
-    (void)f;
-    return speedscope_write(m, o, out, e);
-}
-
 const format format_speedscope = {
     .name = "speedscope",
-    .what = "speedscope's JSON, evented and sampled",
+    .what = "speedscope JSON, evented and sampled",
     .suffixes = ".speedscope.json .speedscope",
     .carries = CARRIES(STACKS) | CARRIES(TYPES) | CARRIES(LINES) | CARRIES(COLUMNS),
     .text = true,
     .detect = detect,
-    .read = read,
-    .write = write,
+    .read = speedscope_read,
+    .write = speedscope_write,
 };

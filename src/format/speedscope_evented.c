@@ -1,4 +1,4 @@
-/* An evented profile: frames that open and close. */
+/* Reads an evented profile: frames that open and close become pieces (nest.h). */
 #include "format/speedscope_read.h"
 
 #include "base/ban.h"
@@ -12,7 +12,7 @@ static void add_piece(speedscope_reader *r, uint32_t node, int64_t at, int64_t l
         r->b.failed = true;
 }
 
-/* Values that are no time have no place for a pause; an empty stack marks where one was. */
+/* Adds a piece. Values that are not times cannot represent a pause, so an empty stack marks it. */
 void speedscope_on_piece(void *self, uint32_t node, uint32_t attr, int64_t at, int64_t length)
 {
     speedscope_reader *r = self;
@@ -54,28 +54,28 @@ static bool read_event(json *j, speedscope_reader *r, const speedscope_section *
     }
     if (j->bad) return false;
     return (v->typed && v->framed && v->placed) ||
-           json_fail(j, "an event has a type (O or C), a frame and a time");
+           json_fail(j, "an event requires a type (O or C), a frame and a time");
 }
 
 static bool apply_event(json *j, nest *n, const event *v, bool first)
 {
     if (first) n->at = v->at;
-    if (v->at < n->at) return json_fail(j, "the time goes back");
+    if (v->at < n->at) return json_fail(j, "the time decreases");
     nest_until(n, v->at);
-    if (v->opens) return nest_push(n, v->location, 0, INT64_MAX) || speedscope_spent(j->e);
+    if (v->opens) return nest_push(n, v->location, 0, INT64_MAX) || err_memory(j->e);
     bool on_top = n->hidden || (n->open.n && n->open.v[n->open.n - 1].location == v->location);
-    return (on_top && nest_end(n)) || json_fail(j, "closes a frame that is not on top");
+    return (on_top && nest_end(n)) || json_fail(j, "closes a frame that is not the innermost");
 }
 
 bool speedscope_read_evented(speedscope_reader *r, const speedscope_section *p, err *e)
 {
     json j = json_open_slice(p->events, r->work, e);
-    if (!p->events.bytes.n) return err_set(e, ERR_MALFORMED, "an evented profile has events");
+    if (!p->events.bytes.n) return err_set(e, ERR_MALFORMED, "an evented profile requires events");
     nest *n = &r->open;
     nest_reset(n);
     n->at = r->until = p->start;
     r->timed = p->unit->is_time;
-    if (!json_want_array(&j)) return false;
+    if (!json_expect_array(&j)) return false;
     size_t i = 0;
     for (; json_element(&j); i++) {
         event v;

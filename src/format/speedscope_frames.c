@@ -1,4 +1,4 @@
-/* shared.frames: kept as text, made into locations when a stack names them. */
+/* Reads shared.frames. They are stored as text and become locations when a stack uses them. */
 #include "format/speedscope_read.h"
 
 #include "base/ban.h"
@@ -6,11 +6,11 @@
 
 static bool frame_list(json *j, speedscope_reader *r)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     while (json_element(j)) {
         uint64_t at = j->at;
         speedscope_slot *f = vec_push(r->work, &r->frames);
-        if (!f) return speedscope_spent(j->e);
+        if (!f) return err_memory(j->e);
         if (j->tok != JSON_OBJECT) return json_expected(j, "a frame");
         if (!json_skip_open(j)) return false;
         const char *from = j->window + (at - j->base);
@@ -22,7 +22,7 @@ static bool frame_list(json *j, speedscope_reader *r)
 bool speedscope_read_frames(speedscope_reader *r, err *e)
 {
     json j = json_open_slice(r->shared, r->work, e);
-    if (!json_want_object(&j)) return err_in(e, "shared");
+    if (!json_expect_object(&j)) return err_in(e, "shared");
     while (json_key(&j)) {
         bool ok = json_is(&j, "frames") ? frame_list(&j, r) : json_skip_value(&j);
         if (!ok) return err_in(e, "shared.frames[%zu]", r->frames.n ? r->frames.n - 1 : 0);
@@ -40,7 +40,7 @@ static bool make_frame(speedscope_reader *r, speedscope_slot *f, err *e)
     json j = json_open_slice(f->text, r->work, e);
     function fn = {0};
     line l = {0};
-    bool ok = json_want_object(&j);
+    bool ok = json_expect_object(&j);
     while (ok && json_key(&j)) {
         str text = {0};
         if (json_is(&j, "name")) {

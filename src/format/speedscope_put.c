@@ -1,4 +1,4 @@
-/* The pieces of one profile of the file become a Profile of the model. */
+/* Builds a Profile of the model from the pieces of one profile of the file. */
 #include "format/speedscope_read.h"
 
 #include "format/observe.h"
@@ -25,7 +25,8 @@ static void put_timed(speedscope_reader *r, const uint32_t *attrs, size_t n)
                    o.last > end ? o.last : end);
 }
 
-/* Without times the order of the samples is the only one: they stay apart (P-66 is waived). */
+/* Adds each piece as a sample. Without times only their order is known, so they are not grouped,
+ * although P-66 requires it. */
 static void put_untimed(speedscope_reader *r, const uint32_t *attrs, size_t n)
 {
     for (size_t i = 0; i < r->pieces.n && !r->b.failed; i++)
@@ -38,8 +39,8 @@ static void put_untimed(speedscope_reader *r, const uint32_t *attrs, size_t n)
                               });
 }
 
-/* No times before the epoch: the model counts from it. */
-static void lift(speedscope_reader *r, speedscope_section *p)
+/* Shifts times so that none is negative, which the model cannot represent. */
+static void shift_to_epoch(speedscope_reader *r, speedscope_section *p)
 {
     int64_t least = p->start;
     for (size_t i = 0; i < r->pieces.n; i++)
@@ -53,7 +54,8 @@ static void lift(speedscope_reader *r, speedscope_section *p)
             r->pieces.v[i].time = INT64_MAX;
 }
 
-/* Fractions of nothing in particular: the values are larger by a power of ten. */
+/* Returns the attribute that records the power of ten by which values with decimals are
+ * multiplied. */
 static uint32_t scale_attr(speedscope_reader *r, int digits)
 {
     int64_t by = 1;
@@ -86,7 +88,7 @@ void speedscope_put_section(speedscope_reader *r, speedscope_section *p)
         put_untimed(r, on_sample, n_on_sample);
         return;
     }
-    lift(r, p);
+    shift_to_epoch(r, p);
     profile *q = &b->m.profiles.v[b->m.profiles.n - 1];
     observe_window(q, (uint64_t)p->start,
                    p->end > p->start ? (uint64_t)p->end : (uint64_t)p->start);

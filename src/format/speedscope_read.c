@@ -1,11 +1,9 @@
-/* speedscope's JSON: the file around its profiles. */
+/* Reads the top level of a speedscope file. */
 #include "format/speedscope_read.h"
 
 #include "format/observe.h"
 #include "wire/carried.h"
 #include "base/ban.h"
-
-bool speedscope_spent(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 bool speedscope_text(json *j, speedscope_reader *r, str *out)
 {
@@ -25,11 +23,11 @@ static bool refuse(speedscope_reader *r, size_t i, const err *why)
     return true;
 }
 
-/* A profile that breaks the rules is left out as long as there is a whole one beside it. */
+/* Skips invalid profiles if at least one is valid. */
 static bool read_profiles(speedscope_reader *r, err *e)
 {
     json j = json_open_slice(r->profiles, r->work, e);
-    if (!json_want_array(&j)) return err_in(e, "profiles");
+    if (!json_expect_array(&j)) return err_in(e, "profiles");
     err first = {0};
     for (size_t i = 0; json_element(&j); i++) {
         speedscope_section p;
@@ -37,7 +35,7 @@ static bool read_profiles(speedscope_reader *r, err *e)
         json one = j;
         one.e = &why;
         bool ok = speedscope_read_section(&one, r, &p);
-        if (r->b.failed || why.code == ERR_LIMIT) return speedscope_spent(e);
+        if (r->b.failed || err_exhausted(&why)) return err_memory(e);
         if (ok) {
             speedscope_put_section(r, &p);
             r->n_kept++;
@@ -67,7 +65,7 @@ static bool top_field(json *j, speedscope_reader *r)
     return json_skip_value(j);
 }
 
-/* exporter "py-spy@0.4.2" is what OTLP calls a scope. */
+/* Makes the exporter, such as "py-spy@0.4.2", the scope. */
 static void put_scope(speedscope_reader *r)
 {
     keyvalue v[2];
@@ -95,11 +93,11 @@ static void put_scope(speedscope_reader *r)
 static bool read_all(speedscope_reader *r, str bytes, err *e)
 {
     json j = json_open_text(bytes, r->work, e);
-    if (!json_want_object(&j)) return false;
+    if (!json_expect_object(&j)) return false;
     while (json_key(&j))
         if (!top_field(&j, r)) return false;
     if (!json_finish(&j)) return false;
-    if (!r->profiles.bytes.n) return err_set(e, ERR_MALFORMED, "there are no profiles");
+    if (!r->profiles.bytes.n) return err_set(e, ERR_MALFORMED, "the file has no profiles");
     if (r->shared.bytes.n && !speedscope_read_frames(r, e)) return false;
     put_scope(r);
     if (!read_profiles(r, e)) return false;
@@ -111,13 +109,15 @@ static bool read_all(speedscope_reader *r, str bytes, err *e)
     return true;
 }
 
-bool speedscope_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
+bool speedscope_read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
+                     layout_verdict *verdict, err *e)
 {
+    (void)f, (void)verdict;
     arena work = arena_beside(a);
     speedscope_reader r = {.work = &work, .o = o, .l = o->ledger, .active = -1};
     bool ok = builder_init(&r.b, a) && nest_tree_init(&r.tree, &r.b, &work);
     r.open = (nest){.t = &r.tree, .piece = speedscope_on_piece, .self = &r};
-    ok = ok ? read_all(&r, bytes, e) : speedscope_spent(e);
+    ok = ok ? read_all(&r, bytes, e) : err_memory(e);
     ok = ok && builder_finish(&r.b, out, e);
     arena_free(&work);
     return ok;

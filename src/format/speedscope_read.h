@@ -1,28 +1,28 @@
-/* format/speedscope_read.h - the parts of the reader of speedscope's JSON.
+/* format/speedscope_read.h - the speedscope reader: state and helpers shared by its source files.
  *
- *   read      the file: its fields, and which of its profiles stay
- *   frames    shared.frames, made when somebody asks for them
- *   section   one profile's fields, until its lists can be read
- *   sampled, evented   those lists become pieces
- *   put       pieces become a Profile of the model */
+ *   read      the fields of the file, and its valid profiles
+ *   frames    shared.frames, converted on first use
+ *   section   the fields of one profile; its lists are read last
+ *   sampled, evented   convert the lists to pieces
+ *   put       builds a Profile of the model from pieces */
 #pragma once
 #include "format/json_read.h"
 #include "format/nest.h"
 #include "format/speedscope.h"
 
-/* One of shared.frames. */
+/* An entry of shared.frames. */
 typedef struct speedscope_slot {
     json_slice text;
-    uint32_t location; /* + 1; 0: nobody asked yet */
+    uint32_t location; /* index + 1; 0: not created yet */
 } speedscope_slot;
 
-/* A stack (a node of the tree) and what it cost. */
+/* A stack (a node of the tree) and its cost. */
 typedef struct speedscope_piece {
     uint32_t node;
     int64_t time, value;
 } speedscope_piece;
 
-/* One profile of the file, its lists still text. */
+/* One profile of the file; its lists are unparsed text. */
 typedef struct speedscope_section {
     json_slice samples, weights, events;
     const speedscope_unit *unit;
@@ -41,20 +41,19 @@ typedef struct speedscope_reader {
     VEC(speedscope_piece) pieces;
     const read_opts *o;
     ledger *l;
-    bool rounded;  /* in the profile at hand ... */
-    bool timed;    /* ... whose unit is one of time */
-    int64_t until; /* pieces are out up to here */
+    bool rounded;  /* numbers of the current profile were rounded */
+    bool timed;    /* the unit of the current profile is a time */
+    int64_t until; /* pieces have been emitted up to here */
     uint64_t n_kept, n_refused, n_unclosed, n_pauses;
     json_slice shared, profiles;
     str exporter, name;
-    int64_t active; /* -1: not said */
+    int64_t active; /* -1: absent */
 } speedscope_reader;
 
-bool speedscope_spent(err *e);                                           /* always false */
-NODISCARD bool speedscope_text(json *j, speedscope_reader *r, str *out); /* null: "" */
+NODISCARD bool speedscope_text(json *j, speedscope_reader *r, str *out); /* "" for null */
 
 NODISCARD bool speedscope_read_frames(speedscope_reader *r, err *e);
-/* The number that was just taken is the index of a frame. */
+/* Sets *loc to the location of the frame whose index was read last. */
 NODISCARD bool speedscope_frame(json *j, speedscope_reader *r, uint32_t *loc);
 
 /* Fills r->pieces. */

@@ -1,4 +1,4 @@
-/* One profile of the file: its fields in any order, then its lists. */
+/* Reads one profile of the file: its fields in any order, then its lists. */
 #include "format/speedscope_read.h"
 
 #include "base/ban.h"
@@ -9,15 +9,15 @@ static bool section_type(json *j, speedscope_section *p)
     p->evented = str_eq(j->text, STR("evented"));
     p->typed = true;
     return p->evented || str_eq(j->text, STR("sampled")) ||
-           json_fail(j, "a profile is evented or sampled");
+           json_fail(j, "the type of a profile must be evented or sampled");
 }
 
 static bool section_unit(json *j, speedscope_section *p)
 {
     if (json_next(j) != JSON_STRING) return json_expected(j, "text");
     p->unit = speedscope_unit_named(j->text);
-    return p->unit || json_fail(j, "no unit of speedscope: \"%.*s\"",
-                                j->text.n < 40 ? (int)j->text.n : 40, j->text.p);
+    return p->unit ||
+           json_fail(j, "unknown unit \"%.*s\"", j->text.n < 40 ? (int)j->text.n : 40, j->text.p);
 }
 
 static bool section_field(json *j, speedscope_reader *r, speedscope_section *p, json_slice *start,
@@ -35,7 +35,7 @@ static bool section_field(json *j, speedscope_reader *r, speedscope_section *p, 
     return json_skip_value(j);
 }
 
-/* Digits behind the point that the numbers of a list need. */
+/* Returns the number of decimals that the numbers of a list need. */
 static int digits_of(speedscope_reader *r, json_slice s)
 {
     enum { MOST = 9 };
@@ -54,7 +54,7 @@ static int digits_of(speedscope_reader *r, json_slice s)
     return most < MOST ? most : MOST;
 }
 
-/* Numbers whose unit was not known when they were met. */
+/* Converts startValue or endValue, whose unit was unknown when it was read. */
 static bool bound(speedscope_reader *r, const speedscope_section *p, json_slice s, int64_t *v,
                   err *e)
 {
@@ -73,7 +73,7 @@ bool speedscope_read_section(json *j, speedscope_reader *r, speedscope_section *
     while (json_key(j))
         if (!section_field(j, r, p, &start, &end)) return false;
     if (j->bad) return false;
-    if (!p->typed || !p->unit) return json_fail(j, "a profile has a type and a unit");
+    if (!p->typed || !p->unit) return json_fail(j, "a profile requires a type and a unit");
     p->scale = p->unit->scale;
     if (!p->unit->is_time) p->scale = digits_of(r, p->evented ? p->events : p->weights);
     if (!bound(r, p, start, &p->start, j->e) || !bound(r, p, end, &p->end, j->e)) return false;

@@ -1,3 +1,5 @@
+/* Writes a model as speedscope's JSON: one profile of the file per Profile and thread, evented
+ * where events can represent the intervals, sampled otherwise. */
 #include "format/speedscope.h"
 
 #include "format/lanes.h"
@@ -13,16 +15,14 @@ typedef struct writer {
     arena work;
     ledger *l;
     lane_frames frames;
-    u32s open; /* frames that are, in an evented profile */
+    u32s open; /* open frames of an evented profile */
     const speedscope_unit *unit;
-    int scale;     /* values are 10^scale of what is written */
-    uint64_t base; /* is taken off every time */
-    int digits;    /* behind the point, of the values of a lane */
+    int scale;     /* a value is 10^scale times the written number */
+    uint64_t base; /* subtracted from every time */
+    int digits;    /* decimals of the values of a lane */
     int64_t n_profiles;
-    lane_shape shape; /* of the profile at hand */
+    lane_shape shape; /* of the current profile */
 } writer;
-
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 /* ---- frames ---- */
 
@@ -51,7 +51,7 @@ static void put_frames(writer *w)
 
 static void put_value(writer *w, int64_t v) { lane_put_decimal(&w->j, v, w->scale); }
 
-/* A value that the reader finds the scale from. */
+/* Writes a value with all its decimals, from which the reader infers the scale. */
 static void put_scaled(writer *w, int64_t v)
 {
     int digits = w->scale;
@@ -65,12 +65,13 @@ static void lost(const writer *w, loss_concept c, const char *path, str value)
     ledger_add(w->l, STAGE_WRITE, c, NULL, path, value);
 }
 
-/* Without times a reader leaves every observation a sample of its own. */
-static bool see(writer *w, const lane_item *x)
+/* Adds an observation to w->shape. Without times, a reader makes every observation a separate
+ * sample. */
+static bool add_observation(writer *w, const lane_item *x)
 {
     uint64_t alone = hash_mix(1, x->sample);
     if (!w->unit->is_time && x->nth) w->shape.changed = true;
-    return lane_shape_see(&w->shape, w->unit->is_time ? lane_stack_identity(&w->frames, 1) : alone,
+    return lane_shape_add(&w->shape, w->unit->is_time ? lane_stack_identity(&w->frames, 1) : alone,
                           x->sample, x->nth);
 }
 
@@ -135,8 +136,8 @@ static bool put_evented(writer *w, const lanes *all, const lane *l, int64_t *end
         }
         if (at < now) lost(w, LOSS_NESTING, "samples[].timestamps", (str){0});
         if (at < now) at = now;
-        if (!lane_frames_of(&w->frames, x->stack) || !see(w, x)) return false;
-        lane_seam_see(&seam, &w->frames, &w->open, x);
+        if (!lane_frames_of(&w->frames, x->stack) || !add_observation(w, x)) return false;
+        lane_seam_add(&seam, &w->frames, &w->open, x);
         if (!move_to(w, at)) return false;
         now = x->value > 0 ? sum(at, x->value) : at;
     }
@@ -154,7 +155,8 @@ static bool put_samples(writer *w, const lanes *all, const lane *l)
     json_put_key(&w->j, STR("samples"));
     json_put_array(&w->j);
     for (size_t i = l->first; i < l->first + l->n; i++) {
-        if (!lane_frames_of(&w->frames, all->items.v[i].stack) || !see(w, &all->items.v[i]))
+        if (!lane_frames_of(&w->frames, all->items.v[i].stack) ||
+            !add_observation(w, &all->items.v[i]))
             return false;
         json_put_array(&w->j);
         for (size_t k = 0; k < w->frames.stack.n; k++) json_put_u64(&w->j, w->frames.stack.v[k]);
@@ -164,7 +166,7 @@ static bool put_samples(writer *w, const lanes *all, const lane *l)
     return true;
 }
 
-/* A sample begins where the one before it ends: times that say otherwise are lost. */
+/* Writes the weights. A sample begins where the one before it ends; other times are lost. */
 static void put_weights(writer *w, const lanes *all, const lane *l, int64_t *end)
 {
     json_put_key(&w->j, STR("weights"));
@@ -184,9 +186,9 @@ static void put_weights(writer *w, const lanes *all, const lane *l, int64_t *end
 static const speedscope_unit *unit_for(const model *m, const profile *p)
 {
     str unit = dict_str(&m->dict, p->sample_type.unit);
-    const speedscope_unit *was =
+    const speedscope_unit *original =
         speedscope_unit_named(lane_text(lane_profile_attr(m, p, KILN_ATTR_UNIT)));
-    if (was && str_eq(unit, str_of(was->unit))) return was;
+    if (original && str_eq(unit, str_of(original->unit))) return original;
     const speedscope_unit *same = speedscope_unit_named(unit);
     if (same) return same->scale ? speedscope_unit_as_is(unit) : same;
     if (str_eq(unit, STR("ns"))) return speedscope_unit_named(STR("nanoseconds"));
@@ -208,13 +210,13 @@ static bool is_thread(str name)
     return str_starts(name, STR("Thread ")) || str_starts(name, STR("thread "));
 }
 
-/* A reader takes the thread from the name, if that begins like one. */
+/* Records losses of the name. A reader derives the thread from a name such as "Thread 12". */
 static void name_losses(const writer *w, const lane *l, const any *given, str name, bool alone)
 {
     bool same = given ? given->kind == ANY_STRING && str_eq(any_str(given), name) : !name.n;
     if (!same)
         ledger_add(w->l, STAGE_WRITE, LOSS_METADATA, KILN_ATTR_PROFILE_NAME, "profiles[].name",
-                   STR("made up"));
+                   STR("generated"));
     if (!l->n) return;
     if (l->has_tid ? false : str_eq(l->name, is_thread(name) ? name : (str){0})) return;
     ledger_add(w->l, STAGE_WRITE, LOSS_ATTRIBUTE, KILN_ATTR_PROFILE_NAME, "samples[].attributes",
@@ -224,7 +226,7 @@ static void name_losses(const writer *w, const lane *l, const any *given, str na
              l->has_tid ? STR(ATTR_THREAD_ID) : STR(ATTR_THREAD_NAME));
 }
 
-/* As the file had it; otherwise, when there are several, what is measured and on which thread. */
+/* Writes the name from the original file or, if there are several profiles, type and thread. */
 static void put_name(writer *w, const profile *p, const lanes *all, const lane *l)
 {
     const dict *d = &w->m->dict;
@@ -257,19 +259,21 @@ static void put_bounds(writer *w, int64_t start, int64_t end)
     put_value(w, end);
 }
 
-/* The window that a reader makes of the bounds and what is between them. */
+/* Records a difference from the time range that a reader computes from the bounds and the
+ * samples. */
 static void window_losses(const writer *w, const profile *p, const lanes *all, const lane *l,
                           int64_t start, int64_t end)
 {
     uint64_t last = (uint64_t)end;
     for (size_t i = l->first; i < l->first + l->n; i++)
-        if (!all->items.v[i].value && last == (uint64_t)start) last++; /* a moment is no window */
+        if (!all->items.v[i].value && last == (uint64_t)start)
+            last++; /* a time range is not empty */
     if (w->unit->is_time && (w->base || p->time_unix_nano != (uint64_t)start ||
                              p->duration_nano != last - (uint64_t)start))
         lost(w, LOSS_TIME, "profile.time_unix_nano", (str){0});
 }
 
-/* The reader finds the scale from the digits. */
+/* Records a scale that differs from the one that a reader infers from the digits. */
 static void scale_losses(const writer *w, const profile *p)
 {
     if (!w->unit->is_time && w->digits != w->scale) {
@@ -279,7 +283,7 @@ static void scale_losses(const writer *w, const profile *p)
     }
 }
 
-/* The running sum must fit a reader's numbers. */
+/* Returns startValue, chosen so that the running sum fits the numbers of a reader. */
 static int64_t start_of(const writer *w, const lanes *all, const lane *l)
 {
     int64_t start = relative(w, all->items.v[l->first].time), end = start;
@@ -308,9 +312,9 @@ static bool put_lane(writer *w, const profile *p, const lanes *all, const lane *
         if (!put_samples(w, all, l)) return false;
         put_weights(w, all, l, &end);
     }
-    int64_t said = timed ? relative(w, p->time_unix_nano + p->duration_nano) : 0;
-    put_bounds(w, start, said > end ? said : end);
-    window_losses(w, p, all, l, start, said > end ? said : end);
+    int64_t stated = timed ? relative(w, p->time_unix_nano + p->duration_nano) : 0;
+    put_bounds(w, start, stated > end ? stated : end);
+    window_losses(w, p, all, l, start, stated > end ? stated : end);
     scale_losses(w, p);
     json_put_object_end(j);
     w->n_profiles++;
@@ -323,7 +327,7 @@ static bool is_scale(int64_t by, int digits)
     return by == 1;
 }
 
-/* What is carried as long as the rest of the profile agrees. */
+/* Records attributes that a reader does not restore from the rest of the profile. */
 static void attr_losses(const writer *w, const profile *p, bool evented)
 {
     const any *unit = lane_profile_attr(w->m, p, KILN_ATTR_UNIT),
@@ -351,7 +355,8 @@ static void profile_losses(const writer *w, const profile *p, const lanes *all)
                      w->base ? STR("since the start") : (str){0});
 }
 
-/* Events tell intervals of frames; what lasts without a frame, or backwards, is a sample. */
+/* Returns whether events can represent the profile. An item without a frame or with a negative
+ * length requires a sampled profile. */
 static bool is_evented(const writer *w, const profile *p, const lanes *all)
 {
     if (!lane_is_true(lane_profile_attr(w->m, p, KILN_ATTR_EVENT_INTERVAL))) return false;
@@ -381,18 +386,18 @@ static bool put_profile(writer *w, const profile *p, err *e)
 {
     lanes all;
     if (!lanes_of(w->m, p, &w->work, &all, e)) return false;
-    if (!lane_shape_init(&w->shape, p, &w->work)) return out_of_memory(e);
+    if (!lane_shape_init(&w->shape, p, &w->work)) return err_memory(e);
     w->unit = unit_for(w->m, p);
     w->scale = scale_for(w->m, p, w->unit);
-    /* Seconds since 1970 in nanoseconds do not fit the doubles of speedscope. */
+    /* Nanoseconds since 1970 do not fit in the doubles of speedscope. */
     bool relative_already = profile_is_undated(w->m, p);
     w->base = relative_already || !all.timed ? 0 : p->time_unix_nano;
     bool evented = is_evented(w, p, &all);
     profile_losses(w, p, &all);
     attr_losses(w, p, evented);
-    all.timed |= !p->n_samples; /* nothing says otherwise */
+    all.timed |= !p->n_samples; /* true by default if there are no samples */
     w->shape.changed = all.v.n > 1;
-    if (!put_lanes(w, p, &all, evented)) return out_of_memory(e);
+    if (!put_lanes(w, p, &all, evented)) return err_memory(e);
     lane_shape_end(&w->shape, w->m, p, true, w->unit->is_time, w->l);
     return true;
 }
@@ -437,7 +442,8 @@ static void losses(const model *m, ledger *l)
         ledger_add(l, STAGE_WRITE, LOSS_RESOURCE, NULL, "scope.name", m->scopes.v[i].name);
 }
 
-/* "name@version" is parted at the last @; the attributes come back in one order. */
+/* Records losses of the scope. A reader splits "name@version" at the last @ and restores attributes
+ * in a fixed order. */
 static void scope_losses(const writer *w)
 {
     const scope *s = w->m->scopes.n ? &w->m->scopes.v[0] : NULL;
@@ -457,7 +463,7 @@ static bool write_all(writer *w, err *e)
 {
     json_out *j = &w->j;
     w->frames = (lane_frames){.m = w->m, .a = &w->work, .l = w->l, .places = true};
-    if (!lane_frames_init(&w->frames)) return out_of_memory(e);
+    if (!lane_frames_init(&w->frames)) return err_memory(e);
     json_put_object(j);
     json_put_key(j, STR("$schema"));
     json_put_str(j, STR("https://www.speedscope.app/file-format-schema.json"));
@@ -471,11 +477,12 @@ static bool write_all(writer *w, err *e)
     scope_losses(w);
     json_put_object_end(j);
     buf_putc(j->b, '\n');
-    return !j->b->failed || err_set(e, ERR_LIMIT, "no memory for the output");
+    return !j->b->failed || err_set(e, ERR_MEMORY, "out of memory for the output");
 }
 
-bool speedscope_write(const model *m, const write_opts *o, buf *out, err *e)
+bool speedscope_write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
 {
+    (void)f;
     writer w = {.m = m, .j = {.b = out}, .l = o->ledger, .work.seed = m->seed};
     losses(m, o->ledger);
     bool ok = write_all(&w, e);

@@ -1,12 +1,13 @@
-/* Splunk's log records in the table of formats: which bytes they are. */
+/* Splunk's log records in the table of formats: detection, and conversion from JSON. */
 #include "format/splunk_internal.h"
 
 #include "wire/otlp_json.h"
 #include "base/ban.h"
 
-enum { LOOK = 64 * 1024, PROBED = 16 };
+enum { DETECT_BYTES = 64 * 1024, PROBED = 16 };
 
-/* The wire types of a LogRecord; a Profile has messages at 1 and 2. */
+/* Returns whether the fields have the wire types of a LogRecord. A Profile has messages at 1 and
+ * 2. */
 static bool record_fits(pb_cur c, bool *profiling)
 {
     static const uint8_t wires[] = {9, 1, 0, 2, 2, 2, 2, 0, 5, 2, 2, 1, 2};
@@ -21,8 +22,9 @@ static bool record_fits(pb_cur c, bool *profiling)
     return pb_ok(&c) && body;
 }
 
-/* 1: its records are profiles; 0: it does not say; -1: these are no logs. */
-static int look_at_scope(pb_cur c)
+/* Returns 1 if the records of the scope are profiles, 0 if unknown, -1 if they are not log
+ * records. */
+static int check_scope(pb_cur c)
 {
     bool named = false, marked = false;
     unsigned n = 0;
@@ -37,22 +39,22 @@ static int look_at_scope(pb_cur c)
     return n && (named || marked);
 }
 
-static int look_at_resource(pb_cur c)
+static int check_resource(pb_cur c)
 {
     unsigned n = 0;
     for (pb_field f; n < PROBED && pb_next(&c, &f);) {
         if (f.wire != 2) return -1;
         if (f.number != 2 && f.number != 1000) continue;
-        int found = look_at_scope(pb_message(&c, &f));
+        int found = check_scope(pb_message(&c, &f));
         if (found) return found;
         n++;
     }
     return 0;
 }
 
-static bool says(str bytes, const char *text)
+static bool contains(str bytes, const char *text)
 {
-    size_t n = bytes.n < LOOK ? bytes.n : LOOK;
+    size_t n = bytes.n < DETECT_BYTES ? bytes.n : DETECT_BYTES;
     return memmem(bytes.p, n, text, strlen(text)) != NULL;
 }
 
@@ -60,20 +62,20 @@ static unsigned detect(str bytes)
 {
     if (!bytes.n) return 0;
     if (framing_detect(bytes, true) == FRAMING_JSON) {
-        bool logs = says(bytes, "\"resourceLogs\"") || says(bytes, "\"resource_logs\"");
-        return logs && says(bytes, SPLUNK_SCOPE) ? 95 : 0;
+        bool logs = contains(bytes, "\"resourceLogs\"") || contains(bytes, "\"resource_logs\"");
+        return logs && contains(bytes, SPLUNK_SCOPE) ? 95 : 0;
     }
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
     unsigned n = 0;
     for (pb_field f; n < PROBED && pb_next(&c, &f); n++) {
         if (f.number != 1 || f.wire != 2) return 0;
-        int found = look_at_resource(pb_message(&c, &f));
+        int found = check_resource(pb_message(&c, &f));
         if (found) return found > 0 ? 95 : 0;
     }
-    return !n && bytes.p[0] == 0x0a && says(bytes, SPLUNK_SOURCETYPE) ? 50 : 0; /* cut off */
+    return !n && bytes.p[0] == 0x0a && contains(bytes, SPLUNK_SOURCETYPE) ? 50 : 0; /* truncated */
 }
 
-/* JSON lines, too: messages one after another are one message. */
+/* Accepts JSON lines too, because concatenated messages are one message. */
 bool splunk_json_to_pb(str bytes, ledger *l, arena *a, buf *out, err *e)
 {
     json j = json_open(bytes.p, bytes.n, a, e);
@@ -96,7 +98,8 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     buf pb = {.limit = a->budget};
     bool transcoded = splunk_json_to_pb(bytes, o->ledger, a, &pb, e);
     bool ok = transcoded && splunk_read_logs(buf_view(&pb), true, o, a, out, e);
-    if (transcoded && !ok && e) e->offset = NO_OFFSET; /* a byte of the protobuf, not of the JSON */
+    /* The offset refers to the protobuf, not to the JSON. */
+    if (transcoded && !ok && e) e->offset = NO_OFFSET;
     buf_free(&pb);
     return ok;
 }

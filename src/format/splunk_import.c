@@ -1,12 +1,13 @@
-/* One model's stacks and attributes in another's tables.  What nobody asks for costs nothing: many
- * records share a dictionary, and each one's pprof holds only its own part. */
+/* Imports stacks and attributes of one model into another. Only referenced entries are copied,
+ * because many records share a dictionary and the pprof of each contains only its own part. */
 #include "format/splunk_internal.h"
 
 #include "base/ban.h"
 
 static bool failed(splunk_import *x) { return x->to->failed = true, false; }
 
-/* The entry of `from`, or a new one with *to to be filled in; NULL: out of memory. */
+/* Returns the entry for `from`. If it is new, sets *found to false and the caller fills it in.
+ * Returns NULL when out of memory. */
 static uint64_t *entry_of(splunk_import *x, splunk_map *m, uint32_t from, bool *found)
 {
     *found = false;
@@ -45,7 +46,7 @@ uint32_t splunk_import_link(splunk_import *x, uint32_t link)
     return link ? builder_link(x->to, l->trace_id, l->span_id) : 0;
 }
 
-/* The attributes of a mapping or a location, in x->refs. */
+/* Imports the attributes of a mapping or a location into x->refs. */
 static bool take_refs(splunk_import *x, span attrs)
 {
     x->refs.n = 0;
@@ -87,7 +88,7 @@ static uint32_t take_location(splunk_import *x, uint32_t location_i)
     for (uint32_t i = 0; i < l->lines.n; i++) {
         line n = x->from->dict.lines.v[l->lines.at + i];
         n.function = take_function(x, n.function);
-        if (!x->unbroken && n.line < 0) n.line = 0, x->unknown_lines++; /* C-8 */
+        if (!x->exact && n.line < 0) n.line = 0, x->unknown_lines++; /* C-8 */
         x->lines.v[x->lines.n++] = n;
     }
     if (!take_refs(x, l->attrs)) return 0;
@@ -104,7 +105,7 @@ uint32_t splunk_import_stack(splunk_import *x, uint32_t stack)
     uint64_t *pair = entry_of(x, &x->stacks, stack, &found);
     if (!pair) return 0;
     span s = dict_stack(&x->from->dict, stack);
-    if (!x->unbroken && s.n > SPLUNK_MAX_FRAMES) { /* the outermost go (C-11) */
+    if (!x->exact && s.n > SPLUNK_MAX_FRAMES) { /* the outermost frames are dropped (C-11) */
         x->cut += s.n - SPLUNK_MAX_FRAMES;
         s.n = SPLUNK_MAX_FRAMES;
     }

@@ -1,9 +1,9 @@
-/* format/splunk_internal.h - the parts of the reader and the writer.
+/* format/splunk_internal.h - helpers that the Splunk reader and writer share.
  *
- *   logs      the envelope: LogRecord in and out
- *   pprof     a body's pprof as pprof.h reads it, and back to what agents send
- *   import    stacks, attributes and links of one model in the tables of another
- *   text      one call stack (splunk.h) */
+ *   logs      reads and writes LogRecord, resource and scope
+ *   pprof     converts a body's pprof to what pprof.h reads, and back to what agents send
+ *   import    copies stacks, attributes and links from one model to another
+ *   text      parses and writes one call stack (splunk.h) */
 #pragma once
 #include "base/hash.h"
 #include "format/pprof.h"
@@ -36,27 +36,27 @@ typedef struct splunk_record {
     uint64_t time, observed;
     uint64_t severity_number, flags;
     uint32_t dropped;
-    str severity_text, name, event_name; /* name: field 4 of before 2022 */
-    str trace_id, span_id;               /* as they stand */
+    str severity_text, name, event_name; /* name: field 4, removed in 2022 */
+    str trace_id, span_id;               /* as read */
     any body;
     keyvalues attrs;
     uint64_t n_unknown;
 } splunk_record;
 
-/* Strings view the bytes; lists are the arena's. */
+/* Reads a LogRecord. Strings are views of the bytes; the arena owns the lists. */
 NODISCARD bool splunk_record_read(pb_cur c, arena *a, splunk_record *out);
 void splunk_record_put(buf *out, uint32_t number, const splunk_record *r);
 void splunk_put_any(buf *out, uint32_t number, const any *v);
 void splunk_put_keyvalues(buf *out, uint32_t number, const keyvalues *kv);
 
-/* The resource and the scope of logs are those of profiles. */
+/* Logs and profiles have the same resource and scope messages. */
 NODISCARD bool splunk_resource_read(pb_cur c, arena *a, resource *out);
 NODISCARD bool splunk_scope_read(pb_cur c, arena *a, scope *out);
 void splunk_resource_put(buf *out, uint32_t number, const resource *r);
 void splunk_scope_put(buf *out, uint32_t number, const scope *s);
 
 const any *splunk_attr(const keyvalues *kv, str key); /* NULL: none */
-str splunk_attr_text(const keyvalues *kv, str key);   /* "": none, or no text */
+str splunk_attr_text(const keyvalues *kv, str key);   /* "": none, or not text */
 static inline any any_of_str(str s)
 {
     return (any){.kind = ANY_STRING, .n = (uint32_t)s.n, .s = s.p};
@@ -65,12 +65,14 @@ static inline any any_of_int(int64_t i) { return (any){.kind = ANY_INT, .i = i};
 
 /* ---- pprof ---- */
 
-/* The pprof of a body: agents send samples without types and without values, and a string table
- * that begins with text (C-5).  *out has a type, a value for each in every sample (`fill` where
- * there was none) and "" first.  `typed`: the message had types of its own. */
+/* Normalizes the pprof of a body: agents send samples without types and without values, and a
+ * string table whose first entry is not empty (C-5). *out has a type, one value per type in every
+ * sample (a default where there was none) and "" first. Sets *typed to whether the message has its
+ * own types. */
 NODISCARD bool splunk_pprof_normalize(str bytes, bool allocation, buf *out, bool *typed, err *e);
 
-/* The other way: a message without types, and with `values` or without. */
+/* Converts standard pprof back to the form of agents: without types, and without values unless
+ * `values` is set. */
 NODISCARD bool splunk_pprof_bare(str bytes, bool values, buf *out, err *e);
 
 /* ---- import ---- */
@@ -87,11 +89,11 @@ typedef struct splunk_import {
     u32s frames, refs; /* scratch */
     VEC(line) lines;
     uint64_t cut;           /* frames beyond SPLUNK_MAX_FRAMES */
-    uint64_t unknown_lines; /* negative: not known */
-    bool unbroken;          /* change nothing: for the writer */
+    uint64_t unknown_lines; /* number of negative lines, which mean unknown */
+    bool exact;             /* for the writer: keep all frames and lines unchanged */
 } splunk_import;
 
-/* Indices of the other model; 0 when out of memory, which `to` remembers. */
+/* Return the index in the target model, or 0 when out of memory (`to` stores the error). */
 uint32_t splunk_import_stack(splunk_import *x, uint32_t stack);
 uint32_t splunk_import_attr(splunk_import *x, uint32_t attr);
 uint32_t splunk_import_link(splunk_import *x, uint32_t link);

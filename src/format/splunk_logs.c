@@ -1,16 +1,16 @@
-/* LogRecord, resource and scope: in with the checked cursor, out into a buf. */
+/* Reads LogRecord, resource and scope with the checked cursor, and writes them into a buf. */
 #include "format/splunk_internal.h"
 
 #include "wire/otlp.h"
 #include "wire/otlp_cold.h"
 #include "base/ban.h"
 
-/* ---- values in ---- */
+/* ---- reading values ---- */
 
-static bool spent(pb_cur *c, const arena *a)
+static bool no_memory(pb_cur *c, const arena *a)
 {
     c->bad = true;
-    return err_set(c->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    return arena_spent(a, c->e);
 }
 
 static bool read_any(pb_cur c, arena *a, any *out, unsigned depth);
@@ -33,12 +33,12 @@ static bool read_list(pb_cur c, arena *a, any *out, bool kv, unsigned depth)
     for (pb_field f; pb_next(&count, &f);) n += f.number == 1 && f.wire == 2;
     if (!pb_ok(&count)) return false;
     out->array = NULL;
-    if (n > UINT32_MAX) return spent(&c, a);
+    if (n > UINT32_MAX) return no_memory(&c, a);
     if (kv)
         out->kvlist = arena_new(a, keyvalue, n);
     else
         out->array = arena_new(a, any, n);
-    if (kv ? !out->kvlist : !out->array) return spent(&c, a);
+    if (kv ? !out->kvlist : !out->array) return no_memory(&c, a);
     out->n = (uint32_t)n;
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number != 1 || f.wire != 2) continue;
@@ -89,7 +89,7 @@ static bool read_attrs(pb_cur c, arena *a, keyvalues *out)
     count.e = NULL;
     for (pb_field f; pb_next(&count, &f);) n += f.number == 6 && f.wire == 2;
     out->v = arena_new(a, keyvalue, n);
-    if (!out->v) return spent(&c, a);
+    if (!out->v) return no_memory(&c, a);
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number != 6 || f.wire != 2) continue;
         if (!read_keyvalue(pb_message(&c, &f), a, &out->v[out->n], 0))
@@ -137,10 +137,10 @@ bool splunk_record_read(pb_cur c, arena *a, splunk_record *out)
     return pb_ok(&c) && read_attrs(all, a, &out->attrs);
 }
 
-/* hot.c's readers say only that something is wrong; memory or the bytes. */
+/* Sets the error after a reader of otlp_cold.h failed: out of memory, or malformed bytes. */
 static bool cold_failed(const hot *h, pb_cur *c, const char *what)
 {
-    if (h->limit) return spent(c, h->a);
+    if (h->limit) return no_memory(c, h->a);
     return pb_fail(c, c->p, "not a valid %s", what);
 }
 
@@ -171,7 +171,7 @@ str splunk_attr_text(const keyvalues *kv, str key)
     return v && v->kind == ANY_STRING ? any_str(v) : (str){0};
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static void put_wrapped(buf *out, uint32_t number, buf *body)
 {

@@ -1,12 +1,13 @@
-/* Frames of native programs as the conventions want them: namespace, dot, function, file, line.
+/* Writes frames of native programs in Splunk's form: namespace, dot, function, file, line.
  *
  *   do_work, work.c 42                         global.do_work(work.c:42)
  *   app::net::Conn::read(int), conn.cc 17      app::net::Conn.read(conn.cc:17)
- *   read, nothing known, libc.so.6             global.read([libc.so.6]:0)
- *   nothing but an address                     unknown.0x2a1ca(unknown:0) */
+ *   read, no file, libc.so.6                   global.read([libc.so.6]:0)
+ *   only an address                            unknown.0x2a1ca(unknown:0) */
 #include "format/splunk.h"
 
 #include "base/clone.h"
+#include "base/text.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -26,7 +27,7 @@ static bool is_name_char(char c)
 
 /* ---- C++ and Rust names ---- */
 
-/* Behind `operator`: its symbol, which may look like brackets. */
+/* Skips the symbol after `operator`, which may look like brackets. */
 static size_t skip_operator(str s, size_t i)
 {
     if (at_word(s, i, STR("()")) || at_word(s, i, STR("[]"))) return i + 2;
@@ -43,7 +44,7 @@ static bool is_operator(str s, size_t i)
            (s.n == i + word.n || !is_name_char(s.p[i + word.n]));
 }
 
-/* Behind the bracket that closes the one at i; s.n when none does. */
+/* Returns the position after the bracket that closes the one at i; s.n when none does. */
 static size_t skip_brackets(str s, size_t i)
 {
     size_t depth = 0;
@@ -62,19 +63,20 @@ static size_t skip_brackets(str s, size_t i)
 }
 
 typedef struct parts {
-    size_t begin; /* behind a return type */
-    size_t split; /* of the last top-level `::`; 0: none */
-    size_t end;   /* before the parameters */
+    size_t begin; /* first byte after a return type */
+    size_t split; /* position of the last top-level `::`; 0: none */
+    size_t end;   /* start of the parameters */
 } parts;
 
-/* A group in parentheses is part of the name when more of the name follows: f(int)::local. */
-static bool goes_on(str s, size_t i)
+/* Returns whether more of the name follows after parentheses, which are then part of it:
+ * f(int)::local. */
+static bool name_continues(str s, size_t i)
 {
     if (at_word(s, i, STR(" const::"))) return true;
     return at_word(s, i, STR("::"));
 }
 
-/* Parentheses that are no parameters. */
+/* Returns whether the parentheses at i are part of the name instead of parameters. */
 static bool is_part(str s, size_t i)
 {
     str word = STR("decltype");
@@ -93,7 +95,7 @@ static parts parse(str s)
         }
         if (c == '(') {
             size_t next = skip_brackets(s, i);
-            if (!is_part(s, i) && !goes_on(s, next)) {
+            if (!is_part(s, i) && !name_continues(s, next)) {
                 p.end = i;
                 break;
             }
@@ -119,7 +121,8 @@ static bool is_balanced(str s)
     return depth == 0;
 }
 
-/* A line cannot hold its own end; a lone parenthesis would be taken for the file's. */
+/* Writes text. Replaces line ends, and unpaired parentheses, which a reader would take for those of
+ * the file. */
 static void put_text(str s, buf *out)
 {
     bool balanced = is_balanced(s);
@@ -130,8 +133,8 @@ static void put_text(str s, buf *out)
     }
 }
 
-/* Is anything left when put_text is done with it? */
-static bool says_something(str s)
+/* Returns whether put_text would write anything. */
+static bool has_text(str s)
 {
     bool balanced = is_balanced(s);
     for (size_t i = 0; i < s.n; i++)
@@ -139,7 +142,8 @@ static bool says_something(str s)
     return false;
 }
 
-/* A dot outside of brackets: the name was written in this form already, or Go's. */
+/* Returns whether the name has a dot outside of brackets: it already has this form, or it is a Go
+ * name. */
 static bool has_dot(str s)
 {
     for (size_t i = 0; i < s.n && !strchr("<({[", s.p[i]); i++)
@@ -147,15 +151,15 @@ static bool has_dot(str s)
     return false;
 }
 
-/* false: there is nothing to it. */
+/* Writes a function name. Returns false if nothing remains of it. */
 static bool put_function(str name, buf *out)
 {
     str s = name_without_clones(name);
     parts p = parse(s);
     if (p.end <= p.begin) p = (parts){.end = s.n};
-    while (p.begin < p.end && strchr(".) ", s.p[p.begin])) p.begin++; /* .plt: no empty namespace */
+    while (p.begin < p.end && strchr(".) ", s.p[p.begin])) p.begin++; /* ".plt" has no namespace */
     str whole = upto(from(s, p.begin), p.end - p.begin);
-    if (!says_something(whole)) return false;
+    if (!has_text(whole)) return false;
     if (has_dot(whole)) {
         put_text(whole, out);
     } else if (p.split > p.begin && p.split + 2 < p.end) {
@@ -170,11 +174,12 @@ static bool put_function(str name, buf *out)
     return true;
 }
 
-/* ---- and back ---- */
+/* ---- the reverse ---- */
 
 static bool has_char(str s, char c) { return s.n && memchr(s.p, c, s.n); }
 
-/* The dots of Go and C are their own: net/http.(*Server).Serve, main.main, f.suffix in a file of C. */
+/* Returns whether dots belong to the name, as in Go and C: net/http.(*Server).Serve, main.main,
+ * f.suffix in a C file. */
 static bool keeps_dots(const splunk_frame *f)
 {
     for (size_t i = 0; i + 1 < f->name.n; i++)
@@ -182,7 +187,7 @@ static bool keeps_dots(const splunk_frame *f)
     return has_char(f->name, '/') || str_ends(f->file, STR(".go")) || str_ends(f->file, STR(".c"));
 }
 
-/* Of the last dot outside of brackets; s.n: there is none. */
+/* Returns the position of the last dot outside of brackets, or s.n. */
 static size_t last_dot(str s)
 {
     size_t dot = s.n;
@@ -215,13 +220,7 @@ bool splunk_symbol_is_none(const splunk_frame *f)
 
 /* ---- files ---- */
 
-static str base_of(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    return slash ? from(path, (size_t)(slash - path.p) + 1) : path;
-}
-
-/* What the system itself brings into a process (S-62). */
+/* Returns whether the module is a system library (S-62). */
 static bool is_system(str module)
 {
     static const char *const begins[] = {"libc.so",  "libc-2.",  "libm.so",   "libpthread.so",
@@ -235,8 +234,8 @@ static bool is_system(str module)
 
 static void put_place(const splunk_symbol *s, buf *out)
 {
-    str module = base_of(s->module), file = base_of(s->file);
-    bool bracketed = module.n && module.p[0] == '[', known = says_something(file);
+    str module = str_base_name(s->module), file = str_base_name(s->file);
+    bool bracketed = module.n && module.p[0] == '[', known = has_text(file);
     if (known) {
         put_text(file, out);
     } else if (s->name.n && is_system(module)) {

@@ -1,8 +1,8 @@
-/* The pprof of Splunk's agents and the pprof that everybody else reads.
+/* Converts between the pprof of Splunk's agents and standard pprof.
  *
- * Agents leave out sample types; cpu samples have no values either (spec section 2).  Python puts
- * text at string 0, so that a label with that key has no key on the wire (C-5).  Both are put right
- * before pprof.h looks at the bytes, and what agents leave out is left out again on the way back. */
+ * Agents omit sample types, and cpu samples have no values either (spec section 2). The Python
+ * agent stores text at string 0, so a label with that key has no key on the wire (C-5). This file
+ * corrects both before pprof.h reads the bytes, and omits types and values when writing. */
 #include "format/splunk_internal.h"
 
 #include "base/ban.h"
@@ -12,7 +12,7 @@ typedef struct shape {
     str first; /* string 0 */
 } shape;
 
-static bool look(str bytes, shape *s, err *e)
+static bool scan_shape(str bytes, shape *s, err *e)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, e);
     for (pb_field f; pb_next(&c, &f);) {
@@ -27,7 +27,7 @@ static void copy(buf *out, const pb_cur *c, const pb_field *f)
     buf_put(out, f->at, (size_t)(c->p - f->at));
 }
 
-/* A label; `key` in place of a key that is missing or 0 (0: nothing to put there). */
+/* Writes a label; `key` replaces a key that is missing or 0 (0: no replacement). */
 static bool put_label(pb_cur c, uint64_t key, buf *out)
 {
     bool has = false;
@@ -50,7 +50,7 @@ static size_t count_values(const pb_field *f, const pb_cur *c)
     return n;
 }
 
-/* The first value of an untyped sample is all that a reader may know. */
+/* Reads the first value, the only one that readers use of an untyped sample. */
 static bool first_value(const pb_field *f, const pb_cur *c, uint64_t *v)
 {
     if (f->wire == 0) return *v = f->value, true;
@@ -60,8 +60,8 @@ static bool first_value(const pb_field *f, const pb_cur *c, uint64_t *v)
 
 typedef struct fixing {
     size_t n_types;
-    uint64_t key; /* of labels without one; 0: leave them */
-    bool untyped; /* the message has no types: one value, `fill` when there is none */
+    uint64_t key; /* key for labels without one; 0: do not change them */
+    bool untyped; /* the message has no types: write one value, `fill` when there is none */
     uint64_t fill;
 } fixing;
 
@@ -101,9 +101,9 @@ bool splunk_pprof_normalize(str bytes, bool allocation, buf *out, bool *typed, e
 {
     shape s = {0};
     buf one = {0}, label = {0};
-    if (!look(bytes, &s, e)) return false;
+    if (!scan_shape(bytes, &s, e)) return false;
     *typed = s.n_types != 0;
-    uint64_t next = s.n_strings ? s.n_strings : 1; /* number of the first string we add */
+    uint64_t next = s.n_strings ? s.n_strings : 1; /* index of the next added string */
     fixing x = {.n_types = s.n_types, .untyped = !*typed, .fill = !allocation};
     if (s.first.n) x.key = next;
     uint64_t type = next + (s.first.n != 0);
@@ -132,8 +132,7 @@ bool splunk_pprof_normalize(str bytes, bool allocation, buf *out, bool *typed, e
     }
     bool lost = one.failed || label.failed || out->failed;
     buf_free(&one), buf_free(&label);
-    if (lost)
-        return err_set(e, ERR_LIMIT, "the pprof of a body is larger than %zu bytes", out->limit);
+    if (lost) return err_set(e, ERR_LIMIT, "the pprof of a body exceeds %zu bytes", out->limit);
     return ok && pb_ok(&c);
 }
 
@@ -155,6 +154,6 @@ bool splunk_pprof_bare(str bytes, bool values, buf *out, err *e)
     }
     bool lost = one.failed || out->failed;
     buf_free(&one);
-    if (lost) return err_set(e, ERR_LIMIT, "no memory for the pprof of a body");
+    if (lost) return err_set(e, ERR_MEMORY, "out of memory for the pprof of a body");
     return pb_ok(&c);
 }

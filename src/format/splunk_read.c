@@ -1,8 +1,8 @@
-/* Log records to Profiles.
+/* Reads log records into Profiles.
  *
- * A pprof body is a measurement of its own: one Profile per value type.  Text bodies hold one sample
- * each; neighbours whose records say the same about the measurement become one Profile.  cpu data
- * is `samples` and, where every sample has a period, `wall` time (C-9). */
+ * A pprof body becomes one Profile per value type. A text body is one sample; consecutive records
+ * with equal metadata become one Profile. cpu data becomes `samples` and, where every sample has a
+ * period, `wall` time (C-9). */
 #include "format/splunk_read.h"
 
 #include "base/ban.h"
@@ -23,7 +23,7 @@ static bool read_record(splunk_reader *r, pb_cur c, arena *scratch, err *re)
     if (!splunk_attr(&rec.attrs, STR(SPLUNK_SOURCETYPE)))
         splunk_read_lose(r, LOSS_METADATA, NULL, 1, STR("a record without " SPLUNK_SOURCETYPE));
     if (rec.body.kind != ANY_STRING)
-        return err_set(re, ERR_MALFORMED, "the body is no string"), err_in(re, "body");
+        return err_set(re, ERR_MALFORMED, "the body is not a string"), err_in(re, "body");
     str kind = splunk_attr_text(&rec.attrs, STR(SPLUNK_DATA_FORMAT));
     if (!kind.n || str_eq(kind, STR("text"))) {
         r->text.columns = kind.n || r->node; /* G-8 */
@@ -32,22 +32,23 @@ static bool read_record(splunk_reader *r, pb_cur c, arena *scratch, err *re)
     if (str_eq(kind, STR(SPLUNK_PPROF)))
         return splunk_read_pprof(r, &rec, scratch, re) || err_in(re, "body");
     return err_set(re, ERR_UNSUPPORTED,
-                   SPLUNK_DATA_FORMAT " is \"%.*s\"; text and " SPLUNK_PPROF " can be read",
+                   SPLUNK_DATA_FORMAT " is \"%.*s\", expected text or " SPLUNK_PPROF,
                    (int)(kind.n < 40 ? kind.n : 40), kind.p);
 }
 
-/* A bad record is counted and the others stay (C-12); lack of memory ends everything. */
+/* Reads a record. Counts an invalid one and continues with the others (C-12); fails only when out
+ * of memory. */
 static bool take_record(splunk_reader *r, pb_cur c)
 {
     arena scratch = arena_beside(r->a);
-    if (scratch.budget && (scratch.budget -= r->a->used) == 0) return splunk_read_spent(r);
+    if (scratch.budget && (scratch.budget -= r->a->used) == 0) return arena_spent(r->a, r->e);
     err re = {0};
     c.e = &re;
     bool ok = read_record(r, c, &scratch, &re);
     arena_free(&scratch);
     if (ok) return true;
     if (r->e && r->e->code) return false;
-    if (re.code == ERR_LIMIT || !re.code) return splunk_read_spent(r);
+    if (err_exhausted(&re) || !re.code) return arena_spent(r->a, r->e);
     if (!r->n_refused++) r->first = re, err_in(&r->first, "%s", r->where);
     splunk_read_lose(r, LOSS_PROFILE_REFUSED, NULL, 1, str_of(re.msg));
     return true;
@@ -79,7 +80,8 @@ static bool read_scope(splunk_reader *r, pb_cur c, const char *where)
 static void set_language(splunk_reader *r)
 {
     str language = splunk_attr_text(&r->resource.attrs, STR("telemetry.sdk.language"));
-    r->ours = str_eq(splunk_attr_text(&r->resource.attrs, STR("telemetry.sdk.name")), STR("kiln"));
+    r->from_kiln =
+        str_eq(splunk_attr_text(&r->resource.attrs, STR("telemetry.sdk.name")), STR("kiln"));
     r->managed = language.n && !str_eq(language, STR("cpp"));
     r->text.dotnet = str_eq(language, STR("dotnet"));
     r->node = str_eq(language, STR("node")) || str_eq(language, STR("nodejs"));
@@ -122,7 +124,7 @@ static bool finish(splunk_reader *r, model *out)
     }
     if (!r->n_put)
         return err_set(r->e, ERR_UNSUPPORTED,
-                       "no log record here is a profile: none has the scope " SPLUNK_SCOPE
+                       "no log record is a profile: none has the scope " SPLUNK_SCOPE
                        " or the attribute " SPLUNK_SOURCETYPE);
     if (r->n_unknown)
         ledger_add_n(r->ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, r->n_unknown, "", (str){0});
@@ -134,7 +136,7 @@ static bool finish(splunk_reader *r, model *out)
 bool splunk_read_logs(str bytes, bool hex_ids, const read_opts *o, arena *a, model *out, err *e)
 {
     splunk_reader r = {.a = a, .e = e, .ledger = o->ledger, .hex_ids = hex_ids};
-    if (!builder_init(&r.b, a)) return splunk_read_spent(&r);
+    if (!builder_init(&r.b, a)) return arena_spent(r.a, r.e);
     pb_cur c = pb_open(bytes.p, bytes.n, e);
     size_t n = 0;
     for (pb_field f; pb_next(&c, &f);) {

@@ -1,4 +1,4 @@
-/* Bodies that are pprof: a measurement of its own each, in base64 and gzip. */
+/* Reads bodies that are pprof in gzip and base64; each becomes its own Profiles. */
 #include "format/splunk_read.h"
 
 #include "wire/base64.h"
@@ -12,14 +12,14 @@ typedef enum label_kind {
     LABEL_SPAN,
     LABEL_STATE,
     LABEL_TRUNCATED,
-    LABEL_NOTHING, /* text that is not there (C-6) */
+    LABEL_NOTHING, /* an empty text (C-6) */
 } label_kind;
 
 /* A record's pprof while it is read. */
 typedef struct body {
     model m;
     splunk_import x;
-    uint8_t *kind; /* label_kind by attribute of m */
+    uint8_t *kind; /* by attribute of m: label_kind */
     bool typed;
     uint64_t record_time, frames;
 } body;
@@ -48,7 +48,7 @@ static label_kind kind_of(const dict *d, const attribute *v)
     return LABEL_PLAIN;
 }
 
-/* Hex digits padded on the left (C-7). */
+/* Parses hex digits, padded on the left (C-7). */
 static bool take_hex(str text, uint8_t *id, size_t n)
 {
     char padded[32];
@@ -97,7 +97,8 @@ static bool take_label(splunk_reader *r, body *b, uint32_t attr, splunk_row *w, 
     return splunk_list_add(r, &r->row_attrs, splunk_import_attr(&b->x, attr));
 }
 
-/* Ids that pprof.h left as labels since they are short or in capitals. */
+/* Converts trace and span ids that pprof.h left as labels because they are short or in upper
+ * case. */
 static bool take_ids(splunk_reader *r, body *b, const labels *seen, splunk_row *w)
 {
     const attribute *at = b->m.dict.attributes.v;
@@ -124,21 +125,21 @@ static bool pprof_row(splunk_reader *r, body *b, size_t i)
     for (uint32_t k = 0; k < s.n_attrs; k++)
         if (!take_label(r, b, s.attrs[k], &w, &seen)) return false;
     if (!take_ids(r, b, &seen, &w)) return false;
-    if (r->row_attrs.n > UINT32_MAX) return splunk_read_spent(r);
+    if (r->row_attrs.n > UINT32_MAX) return arena_spent(r->a, r->e);
     w.attrs = (span){(uint32_t)at, (uint32_t)(r->row_attrs.n - at)};
     w.stack = splunk_import_stack(&b->x, s.stack);
     b->frames += dict_stack(&b->m.dict, s.stack).n;
     splunk_row *slot = vec_push(r->a, &r->rows);
-    if (!slot || !vec_reserve(r->a, &r->values, b->m.profiles.n)) return splunk_read_spent(r);
+    if (!slot || !vec_reserve(r->a, &r->values, b->m.profiles.n)) return arena_spent(r->a, r->e);
     *slot = w;
     for (size_t k = 0; k < b->m.profiles.n; k++) {
         sample x = sample_at(&b->m, &b->m.profiles.v[k], i);
         r->values.v[r->values.n++] = x.n_values ? x.values[0] : 0;
     }
-    return !r->b.failed || splunk_read_spent(r);
+    return !r->b.failed || arena_spent(r->a, r->e);
 }
 
-/* The order of several types, which pprof.h states on the scope. */
+/* Copies the order of the types, which pprof.h stores as an attribute of the scope. */
 static bool add_scope_facts(splunk_reader *r, const scope *s, u32s *to)
 {
     for (size_t i = 0; i < s->attrs.n; i++) {
@@ -151,7 +152,8 @@ static bool add_scope_facts(splunk_reader *r, const scope *s, u32s *to)
     return true;
 }
 
-/* The frame count is counted again when it is written, unless the agent meant something else. */
+/* Adds an attribute of the record. The number of frames is stored only if it differs from the real
+ * one, which the writer computes. */
 static bool pprof_attr(splunk_reader *r, const keyvalue *kv, const body *b, u32s *to)
 {
     if (str_eq(kv->key, STR(SPLUNK_SOURCETYPE)) || str_eq(kv->key, STR(SPLUNK_DATA_FORMAT)))
@@ -193,7 +195,7 @@ static bool pprof_rows(splunk_reader *r, const splunk_record *rec, body *b, aren
     size_t n = b->m.dict.attributes.n;
     b->kind = arena_new(scratch, uint8_t, n);
     value_type *types = arena_new(r->a, value_type, b->m.profiles.n);
-    if (!b->kind || !types) return splunk_read_spent(r);
+    if (!b->kind || !types) return arena_spent(r->a, r->e);
     for (size_t i = 1; i < n; i++)
         b->kind[i] = (uint8_t)kind_of(&b->m.dict, &b->m.dict.attributes.v[i]);
     b->x = (splunk_import){.from = &b->m, .to = &r->b};
@@ -218,30 +220,31 @@ static bool pprof_rows(splunk_reader *r, const splunk_record *rec, body *b, aren
         if (!pprof_row(r, b, i)) return false;
     splunk_read_lose(r, LOSS_STACK_DEPTH, NULL, b->x.cut, (str){0});
     splunk_read_lose(r, LOSS_SOURCE_LINE, NULL, b->x.unknown_lines,
-                     STR("a negative line is not known"));
+                     STR("negative lines mean unknown"));
     return pprof_group_attrs(r, rec, b) && splunk_rows_flush(r);
 }
 
-/* base64, gzip, pprof.  `re` says what is wrong with the record; false with ERR_LIMIT in it means
- * that memory is what is wrong. */
+/* Decodes base64, gzip and pprof. On failure sets *re to the error of the record; ERR_MEMORY means
+ * out of memory. */
 static bool open_body(splunk_reader *r, const splunk_record *rec, arena *scratch, buf *norm,
                       body *b, err *re)
 {
     str text = any_str(&rec->body);
     if (text.n > SPLUNK_MAX_BODY)
-        return err_set(re, ERR_MALFORMED, "a body of %zu characters; at most %d are read", text.n,
+        return err_set(re, ERR_MALFORMED, "a body of %zu characters; the limit is %d", text.n,
                        SPLUNK_MAX_BODY);
     size_t n;
     uint8_t *gz = arena_alloc(scratch, base64_max(text.n));
-    if (!gz) return splunk_read_spent(r), err_set(re, ERR_LIMIT, "no memory");
+    if (!gz) return arena_spent(r->a, r->e), err_memory(re);
     if (!base64_decode(text, gz, &n))
-        return err_set(re, ERR_MALFORMED, "not base64: character %zu of the body is wrong", n);
+        return err_set(re, ERR_MALFORMED, "not base64: character %zu of the body is invalid", n);
     size_t cap =
         n > SPLUNK_MAX_INFLATED / SPLUNK_MAX_RATIO ? SPLUNK_MAX_INFLATED : n * SPLUNK_MAX_RATIO;
     unpacked u;
-    bool poor = scratch->budget && scratch->budget - scratch->used < cap;
+    bool exhausted = scratch->budget && scratch->budget - scratch->used < cap;
     if (!unpack((str){(const char *)gz, n}, cap ? cap : 1, scratch, &u, re)) {
-        if (re->code == ERR_LIMIT && !poor) re->code = ERR_MALFORMED; /* it inflates too far */
+        if (err_exhausted(re) && !exhausted)
+            re->code = ERR_MALFORMED; /* it exceeds the limit when decompressed */
         return false;
     }
     norm->limit = scratch->budget ? scratch->budget : 0;
@@ -256,7 +259,7 @@ bool splunk_read_pprof(splunk_reader *r, const splunk_record *rec, arena *scratc
     buf norm = {0};
     body b = {.record_time = rec->time ? rec->time : rec->observed};
     bool ok = open_body(r, rec, scratch, &norm, &b, re);
-    if (!ok) re->offset = NO_OFFSET; /* bytes of the pprof, not of the input */
+    if (!ok) re->offset = NO_OFFSET; /* the offset refers to the pprof, not to the input */
     ok = ok && pprof_rows(r, rec, &b, scratch);
     buf_free(&norm);
     return ok;

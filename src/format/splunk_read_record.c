@@ -1,4 +1,4 @@
-/* What a log record says besides its body. */
+/* Reads the fields of a log record except its body. */
 #include "format/splunk_read.h"
 
 #include "wire/base64.h"
@@ -42,7 +42,7 @@ int64_t splunk_record_int(const splunk_record *rec, str key)
 
 int64_t splunk_period_ms(int64_t ms) { return ms > 0 && ms <= INT64_MAX / NS_PER_MS ? ms : 0; }
 
-/* An id of the record, raw or (JSON) in hex; false: none (C-3). */
+/* Reads an id of the record, raw or (JSON) in hex. Returns false if there is none (C-3). */
 static bool take_id(const splunk_reader *r, str text, uint8_t *id, size_t n)
 {
     memset(id, 0, n);

@@ -1,12 +1,7 @@
-/* Rows wait here until their Profile is whole, and become it: one Profile per value type. */
+/* Collects rows until their group is complete, then builds one Profile per value type. */
 #include "format/splunk_read.h"
 
 #include "base/ban.h"
-
-bool splunk_read_spent(splunk_reader *r)
-{
-    return err_set(r->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", r->a->budget);
-}
 
 void splunk_read_lose(splunk_reader *r, loss_concept c, const char *carried_as, uint64_t n,
                       str value)
@@ -18,14 +13,14 @@ void splunk_read_lose(splunk_reader *r, loss_concept c, const char *carried_as, 
 
 void splunk_list_begin(splunk_reader *r) { r->epoch++; }
 
-/* Keys of a list are unique: the first stays. */
+/* Adds an attribute unless the list has its key already. */
 bool splunk_list_add(splunk_reader *r, u32s *to, uint32_t attr)
 {
-    if (r->b.failed) return splunk_read_spent(r);
+    if (r->b.failed) return arena_spent(r->a, r->e);
     uint32_t key = r->b.m.dict.attributes.v[attr].key;
     if (key >= r->key_seen.n) {
         size_t more = key + 1 - r->key_seen.n;
-        if (!vec_reserve(r->a, &r->key_seen, more)) return splunk_read_spent(r);
+        if (!vec_reserve(r->a, &r->key_seen, more)) return arena_spent(r->a, r->e);
         memset(r->key_seen.v + r->key_seen.n, 0, more * sizeof *r->key_seen.v);
         r->key_seen.n = key + 1;
     }
@@ -35,7 +30,7 @@ bool splunk_list_add(splunk_reader *r, u32s *to, uint32_t attr)
     }
     r->key_seen.v[key] = r->epoch;
     uint32_t *slot = vec_push(r->a, to);
-    if (!slot) return splunk_read_spent(r);
+    if (!slot) return arena_spent(r->a, r->e);
     *slot = attr;
     return true;
 }
@@ -58,14 +53,14 @@ bool splunk_list_int(splunk_reader *r, u32s *to, const char *key, uint64_t value
     return splunk_list_add(r, to, builder_attribute_int(&r->b, str_of(key), (int64_t)value));
 }
 
-/* ---- the waiting rows become Profiles ---- */
+/* ---- rows to Profiles ---- */
 
 static value_type type_of(splunk_reader *r, str type, str unit)
 {
     return (value_type){builder_string(&r->b, type), builder_string(&r->b, unit)};
 }
 
-/* The period that all rows have; 0: they differ. */
+/* Returns the period of all rows, or 0 if they differ. */
 static int64_t common_period(const splunk_reader *r)
 {
     if (!r->rows.n) return r->g.period_ms;
@@ -94,7 +89,8 @@ static void set_window(const splunk_reader *r, int64_t period_ms, profile *p)
     }
     if (!max) return;
     p->time_unix_nano = min;
-    uint64_t step = period_ms ? (uint64_t)period_ms * NS_PER_MS : 1; /* the last one is inside */
+    uint64_t step =
+        period_ms ? (uint64_t)period_ms * NS_PER_MS : 1; /* the range includes the last sample */
     if (ckd_add(&p->duration_nano, max - min, step)) p->duration_nano = max - min;
 }
 
@@ -103,10 +99,10 @@ static bool put_resource(splunk_reader *r)
     if (!r->resource_put) builder_resource(&r->b, &r->resource);
     if (!r->scope_put) builder_scope(&r->b, &r->scope);
     r->resource_put = r->scope_put = true;
-    return !r->b.failed || splunk_read_spent(r);
+    return !r->b.failed || arena_spent(r->a, r->e);
 }
 
-/* Column k of the values; k == n_types: wall time. */
+/* Builds the Profile for column k of the values; k == n_types means wall time. */
 static bool put_profile(splunk_reader *r, value_type type, size_t k, int64_t period_ms)
 {
     profile *p = builder_profile(&r->b);
@@ -136,10 +132,10 @@ static bool put_profile(splunk_reader *r, value_type type, size_t k, int64_t per
                     .n_times = w->time != 0};
         builder_sample(&r->b, &s);
     }
-    return !r->b.failed || splunk_read_spent(r);
+    return !r->b.failed || arena_spent(r->a, r->e);
 }
 
-/* Periods that differ stay with their samples. */
+/* Stores periods that differ as attributes of the samples. */
 static bool keep_periods(splunk_reader *r)
 {
     u32s all = {0};
@@ -147,7 +143,7 @@ static bool keep_periods(splunk_reader *r)
         splunk_row *w = &r->rows.v[i];
         uint32_t at = (uint32_t)all.n;
         size_t n = w->attrs.n + (w->period_ms != 0);
-        if (all.n + n > UINT32_MAX || !vec_reserve(r->a, &all, n)) return splunk_read_spent(r);
+        if (all.n + n > UINT32_MAX || !vec_reserve(r->a, &all, n)) return arena_spent(r->a, r->e);
         const uint32_t *v = refs_at(&r->row_attrs, w->attrs);
         for (uint32_t k = 0; k < w->attrs.n; k++) all.v[all.n++] = v[k];
         if (w->period_ms)
@@ -155,7 +151,7 @@ static bool keep_periods(splunk_reader *r)
         w->attrs = (span){at, (uint32_t)all.n - at};
     }
     r->row_attrs = all;
-    return !r->b.failed || splunk_read_spent(r);
+    return !r->b.failed || arena_spent(r->a, r->e);
 }
 
 bool splunk_rows_flush(splunk_reader *r)
@@ -183,7 +179,7 @@ bool splunk_rows_add(splunk_reader *r, const splunk_row *w, int64_t value)
 {
     splunk_row *slot = vec_push(r->a, &r->rows);
     int64_t *v = vec_push(r->a, &r->values);
-    if (!slot || !v) return splunk_read_spent(r);
+    if (!slot || !v) return arena_spent(r->a, r->e);
     *slot = *w;
     *v = value;
     return true;

@@ -1,5 +1,5 @@
-/* Bodies that are text: one sample each; neighbours whose records say the same about the measurement
- * become one Profile. */
+/* Reads text bodies. Each is one sample; consecutive records with equal metadata become one
+ * Profile. */
 #include "format/splunk_read.h"
 
 #include "wire/thread_state.h"
@@ -17,7 +17,7 @@ static bool same_group(const splunk_group *a, const splunk_group *b)
            !memcmp(a->attrs.v, b->attrs.v, a->attrs.n * sizeof *a->attrs.v);
 }
 
-/* Opens the group of this record unless it is the open one. */
+/* Opens a group for this record unless it belongs to the open one. */
 static bool text_group(splunk_reader *r, const splunk_record *rec)
 {
     splunk_group g = {.text = true,
@@ -45,7 +45,7 @@ static bool text_group(splunk_reader *r, const splunk_record *rec)
     return r->open = true;
 }
 
-/* What the canonical form of the frame would not say again stays as it was. */
+/* Creates an attribute with the original text of a frame if its canonical form differs. */
 static bool frame_attr(splunk_reader *r, const splunk_frame *f, buf *text, uint32_t *attr)
 {
     *attr = 0;
@@ -55,7 +55,7 @@ static bool frame_attr(splunk_reader *r, const splunk_frame *f, buf *text, uint3
                           text);
     else
         splunk_frame_put(f, &r->text, text);
-    if (text->failed) return splunk_read_spent(r);
+    if (text->failed) return arena_spent(r->a, r->e);
     if (str_eq(buf_view(text), f->raw)) return true;
     if (f->line_end || f->column_end)
         splunk_read_lose(r, LOSS_SOURCE_LINE, KILN_ATTR_SPLUNK_FRAME, 1, f->raw);
@@ -65,13 +65,13 @@ static bool frame_attr(splunk_reader *r, const splunk_frame *f, buf *text, uint3
     return true;
 }
 
-/* What a native program calls itself, not what the conventions make of it: the file of a function of
- * the system is its library in brackets. */
+/* Restores the native name from Splunk's form, in which a function of a system library has the
+ * library in brackets as its file. */
 static bool native_frame(splunk_reader *r, splunk_frame *f, buf *name)
 {
     buf_reset(name);
     splunk_symbol_name(f, name);
-    if (name->failed) return splunk_read_spent(r);
+    if (name->failed) return arena_spent(r->a, r->e);
     f->name = buf_view(name);
     if (f->file.n && f->file.p[0] == '[') f->file = STR("");
     return true;
@@ -101,7 +101,7 @@ static bool text_stack(splunk_reader *r, const splunk_stack *s, uint32_t *out)
     buf_free(&text);
     buf_free(&name);
     *out = builder_stack(&r->b, at, n);
-    return ok && (!r->b.failed || splunk_read_spent(r));
+    return ok && (!r->b.failed || arena_spent(r->a, r->e));
 }
 
 static bool thread_attrs(splunk_reader *r, const splunk_stack *s)
@@ -110,7 +110,7 @@ static bool thread_attrs(splunk_reader *r, const splunk_stack *s)
     u32s *to = &r->row_attrs;
     if (t->present) {
         splunk_read_lose(r, LOSS_METADATA, KILN_ATTR_SPLUNK_THREAD, 1, t->rest);
-        str rest = t->rest.n ? t->rest : STR(" "); /* a name and nothing else */
+        str rest = t->rest.n ? t->rest : STR(" "); /* the line has only a name */
         if (!splunk_list_str(r, to, ATTR_THREAD_NAME, t->name) ||
             !splunk_list_int(r, to, ATTR_THREAD_ID, t->nid ? t->nid : t->tid) ||
             !splunk_list_str(r, to, KILN_ATTR_SPLUNK_THREAD, rest))
@@ -119,12 +119,13 @@ static bool thread_attrs(splunk_reader *r, const splunk_stack *s)
     str state = s->state.n ? s->state : t->status, prefix = STR(SPLUNK_NATIVE_STATE);
     if (!r->native || !str_starts(state, prefix))
         return splunk_list_str(r, to, ATTR_THREAD_STATE, state);
-    str ours = {state.p + prefix.n, state.n - prefix.n};
-    return splunk_list_str(r, to, ATTR_THREAD_STATE, thread_state_word(ours)) &&
-           (!thread_state_has_detail(ours) || splunk_list_str(r, to, KILN_ATTR_THREAD_STATE, ours));
+    str word = {state.p + prefix.n, state.n - prefix.n};
+    return splunk_list_str(r, to, ATTR_THREAD_STATE, thread_state_word(word)) &&
+           (!thread_state_has_detail(word) || splunk_list_str(r, to, KILN_ATTR_THREAD_STATE, word));
 }
 
-/* Attributes that are fields of the sample, the Profile or the format. */
+/* Returns whether an attribute becomes a field of the sample or the Profile, or belongs to the
+ * format. */
 static bool is_taken(str key)
 {
     static const char *const taken[] = {SPLUNK_SOURCETYPE, SPLUNK_PERIOD, SPLUNK_ALLOCATED};
@@ -148,7 +149,7 @@ static bool sample_attrs(splunk_reader *r, const splunk_record *rec, const splun
     if (rec->time)
         return splunk_list_int(r, &r->row_attrs, KILN_ATTR_SPLUNK_OBSERVED, rec->observed);
     if (rec->observed)
-        splunk_read_lose(r, LOSS_TIME, NULL, 1, STR("observed_time_unix_nano is the time"));
+        splunk_read_lose(r, LOSS_TIME, NULL, 1, STR("observed_time_unix_nano is used as the time"));
     return true;
 }
 
@@ -166,15 +167,16 @@ bool splunk_read_text(splunk_reader *r, const splunk_record *rec, arena *scratch
     splunk_stack s;
     splunk_row w = {.time = rec->time ? rec->time : rec->observed,
                     .link = splunk_record_link(r, rec)};
-    if (!splunk_text_parse(any_str(&rec->body), &r->text, scratch, &s)) return splunk_read_spent(r);
-    r->native =
-        s.frames.n && (r->ours || (!r->managed && str_starts(s.state, STR(SPLUNK_NATIVE_STATE))));
+    if (!splunk_text_parse(any_str(&rec->body), &r->text, scratch, &s))
+        return arena_spent(r->a, r->e);
+    r->native = s.frames.n &&
+                (r->from_kiln || (!r->managed && str_starts(s.state, STR(SPLUNK_NATIVE_STATE))));
     splunk_read_lose(r, LOSS_TEXT_LINE, NULL, s.skipped, s.skipped_first);
     splunk_read_lose(r, LOSS_STACK_DEPTH, NULL, s.cut, (str){0});
     if (!text_group(r, rec) || !text_stack(r, &s, &w.stack)) return false;
     size_t at = r->row_attrs.n;
     if (!sample_attrs(r, rec, &s)) return false;
-    if (r->row_attrs.n > UINT32_MAX) return splunk_read_spent(r);
+    if (r->row_attrs.n > UINT32_MAX) return arena_spent(r->a, r->e);
     w.attrs = (span){(uint32_t)at, (uint32_t)(r->row_attrs.n - at)};
     w.period_ms = r->g.period_ms;
     return splunk_rows_add(r, &w, r->g.allocation ? allocated(rec) : 1);

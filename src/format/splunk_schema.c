@@ -1,39 +1,8 @@
-/* The messages of OTLP logs as tables, for JSON. */
+/* The messages of OTLP logs as tables, for the JSON reader. */
 #include "format/splunk.h"
+#include "wire/schema_macros.h"
 
 #include "base/ban.h"
-
-#define S(no, type, name)                                                                          \
-    {                                                                                              \
-        no, FT_##type, 0, TABLE_NONE, TABLE_NONE, name, NULL                                       \
-    }
-#define P(no, type, name)                                                                          \
-    {                                                                                              \
-        no, FT_##type, FF_REPEATED, TABLE_NONE, TABLE_NONE, name, NULL                             \
-    }
-#define O(no, type, name)                                                                          \
-    {                                                                                              \
-        no, FT_##type, FF_ONEOF, TABLE_NONE, TABLE_NONE, name, NULL                                \
-    }
-#define OM(no, name, msg)                                                                          \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_ONEOF, TABLE_NONE, TABLE_NONE, name, &msg                               \
-    }
-#define M(no, name, msg)                                                                           \
-    {                                                                                              \
-        no, FT_MESSAGE, 0, TABLE_NONE, TABLE_NONE, name, &msg                                      \
-    }
-#define R(no, name, msg)                                                                           \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_REPEATED, TABLE_NONE, TABLE_NONE, name, &msg                            \
-    }
-#define BIG(no, name, msg)                                                                         \
-    {                                                                                              \
-        no, FT_MESSAGE, FF_REPEATED | FF_LARGE, TABLE_NONE, TABLE_NONE, name, &msg                 \
-    }
-#define MESSAGE(id, text, ...)                                                                     \
-    static const field_desc id##_fields[] = {__VA_ARGS__};                                         \
-    static const message_desc id = {text, id##_fields, (uint8_t)ARRAY_LEN(id##_fields)}
 
 static const message_desc any_value;
 
@@ -41,8 +10,8 @@ MESSAGE(key_value, "KeyValue", S(1, STRING, "key"), M(2, "value", any_value));
 MESSAGE(array_value, "ArrayValue", R(1, "values", any_value));
 MESSAGE(kvlist_value, "KeyValueList", R(1, "values", key_value));
 MESSAGE(any_value, "AnyValue", O(1, STRING, "string_value"), O(2, BOOL, "bool_value"),
-        O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"), OM(5, "array_value", array_value),
-        OM(6, "kvlist_value", kvlist_value), O(7, BYTES, "bytes_value"));
+        O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"), MO(5, "array_value", array_value),
+        MO(6, "kvlist_value", kvlist_value), O(7, BYTES, "bytes_value"));
 MESSAGE(entity_ref_desc, "EntityRef", S(1, STRING, "schema_url"), S(2, STRING, "type"),
         P(3, STRING, "id_keys"), P(4, STRING, "description_keys"));
 MESSAGE(resource_desc, "Resource", R(1, "attributes", key_value),

@@ -1,53 +1,24 @@
-/* The text of a call stack: a metadata line, a state line, frames from the innermost call out. */
+/* Parses and writes the text of a call stack: a metadata line, a state line, frames from the
+ * innermost call outwards. */
 #include "format/splunk.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
-enum { NAME_LINES = 3 }; /* that a thread's name may run over (G-2) */
-
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-static str trim_left(str s)
-{
-    while (s.n && is_blank(s.p[0])) s.p++, s.n--;
-    return s;
-}
-
-static str trim(str s)
-{
-    s = trim_left(s);
-    while (s.n && is_blank(s.p[s.n - 1])) s.n--;
-    return s;
-}
+enum { NAME_LINES = 3 }; /* lines that a thread's name may span (G-2) */
 
 static str from(str s, size_t at) { return (str){s.p + at, s.n - at}; }
 
-/* The next line of *rest without LF or CR LF; false: nothing left. */
-static bool next_line(str *rest, str *text)
-{
-    if (!rest->n) return false;
-    const char *lf = memchr(rest->p, '\n', rest->n);
-    size_t n = lf ? (size_t)(lf - rest->p) : rest->n;
-    *text = (str){rest->p, n};
-    *rest = from(*rest, lf ? n + 1 : n);
-    if (text->n && text->p[text->n - 1] == '\r') text->n--;
-    return true;
-}
-
 /* ---- numbers ---- */
 
-/* Leading digits; saturates.  How many there were. */
+/* Parses leading digits into *v, which saturates. Returns the number of digits. */
 static size_t take_uint(str s, unsigned base, uint64_t *v)
 {
     size_t i = 0;
     *v = 0;
     for (; i < s.n; i++) {
-        char c = s.p[i];
-        unsigned d = is_digit(c)                          ? (unsigned)(c - '0')
-                     : base == 16 && c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                     : base == 16 && c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                                          : 99;
+        int digit = hex_digit(s.p[i]);
+        unsigned d = digit < 0 ? base : (unsigned)digit;
         if (d >= base) break;
         if (ckd_mul(v, *v, (uint64_t)base) || ckd_add(v, *v, (uint64_t)d)) *v = UINT64_MAX;
     }
@@ -56,8 +27,8 @@ static size_t take_uint(str s, unsigned base, uint64_t *v)
 
 static int64_t to_line(uint64_t v) { return v > INT32_MAX ? 0 : (int64_t)v; }
 
-/* A number of line or column behind a separator at the end of *s, which loses both.  Negative and
- * absurd numbers mean "not known" (C-8). */
+/* Removes a line or column number after a separator from the end of *s. Negative and implausible
+ * numbers mean unknown (C-8). */
 static bool drop_number(str *s, char separator, int64_t *v)
 {
     size_t i = s->n;
@@ -83,10 +54,11 @@ static bool token_is(str s, str word)
 
 static const char *const keys[] = {"prio=", "os_prio=", "cpu=", "elapsed=", "tid=", "nid="};
 
-/* Does the name end before `after` (G-1)?  Only the left is trimmed: every quote of a line asks. */
+/* Returns whether the name ends before `after` (G-1). Trims only the left side, because it is
+ * called for every quote of a line. */
 static bool ends_name(str after)
 {
-    str s = trim_left(after);
+    str s = str_trim_left(after);
     uint64_t v;
     if (!s.n) return true;
     if (s.p[0] == '#') return take_uint(from(s, 1), 10, &v) > 0;
@@ -102,7 +74,7 @@ static bool ends_name(str after)
 
 static bool find_name(str text, splunk_thread *out)
 {
-    text = trim(text);
+    text = str_trim(text);
     for (size_t i = text.n; i-- > 1;)
         if (text.p[i] == '"' && ends_name(from(text, i + 1))) {
             out->name = (str){text.p + 1, i - 1};
@@ -119,7 +91,7 @@ static uint64_t scale(uint64_t whole, uint64_t fraction, uint64_t unit)
     return ckd_add(&v, v, fraction) ? UINT64_MAX : v;
 }
 
-/* 0.12ms: decimal digits beyond the unit's nanoseconds are dropped. */
+/* Parses a time such as 0.12ms to nanoseconds and drops further decimals. */
 static uint64_t time_of(str s)
 {
     static const struct {
@@ -181,7 +153,7 @@ static void field_of(size_t key, str value, splunk_thread *t)
     }
 }
 
-/* One word that is a field; false: the status begins here. */
+/* Parses a word that is a field. Returns false if it is part of the status. */
 static bool take_field(str word, splunk_thread *t)
 {
     uint64_t v;
@@ -197,33 +169,34 @@ static bool take_field(str word, splunk_thread *t)
     return false;
 }
 
-/* The address of the stack, which OpenJDK puts last: [0x00007fe5c97fd000] */
+/* Removes the address of the stack, which OpenJDK puts last: [0x00007fe5c97fd000] */
 static str without_address(str s)
 {
     size_t i = s.n;
     if (!s.n || s.p[s.n - 1] != ']') return s;
     while (i && s.p[i - 1] != '[') i--;
     if (!i || !str_starts(from(s, i), STR("0x"))) return s;
-    return trim((str){s.p, i - 1});
+    return str_trim((str){s.p, i - 1});
 }
 
 void splunk_thread_parse(str rest, splunk_thread *out)
 {
-    str s = out->rest = trim(rest);
+    str s = out->rest = str_trim(rest);
     while (s.n) {
         size_t n = 0;
         while (n < s.n && !is_blank(s.p[n])) n++;
         if (!take_field((str){s.p, n}, out)) break;
-        s = trim(from(s, n));
+        s = str_trim(from(s, n));
     }
     out->status = without_address(s);
 }
 
-/* A first line in quotes, and as many of the next as its name needs; *rest goes on behind it. */
+/* Reads the metadata line, which starts with a name in quotes that may span lines. Sets *rest to
+ * the text after it. */
 static void read_thread(str body, str *rest, splunk_thread *out)
 {
     str all = body, text;
-    for (size_t k = 0; k <= NAME_LINES && next_line(&all, &text); k++) {
+    for (size_t k = 0; k <= NAME_LINES && str_line(&all, &text); k++) {
         str joined = {body.p, (size_t)(text.p - body.p) + text.n};
         if (find_name(joined, out)) {
             *rest = all;
@@ -234,7 +207,8 @@ static void read_thread(str body, str *rest, splunk_thread *out)
 
 /* ---- frames ---- */
 
-/* The parenthesis that balances the last character; without one the first (G-5). */
+/* Returns the position of the parenthesis that matches the last character, or else of the first one
+ * (G-5). */
 static size_t opening(str s)
 {
     size_t depth = 0;
@@ -246,8 +220,8 @@ static size_t opening(str s)
     return first ? (size_t)(first - s.p) : s.n;
 }
 
-/* module@version/ before a file: no path has its first slash behind an @ that has no blank or colon
- * before it. */
+/* Removes module@version/ before a file. A path is not taken for it: before its first slash it has
+ * no @ without a space or colon. */
 static str take_module(str *loc)
 {
     const char *slash = memchr(loc->p, '/', loc->n);
@@ -262,7 +236,7 @@ static str take_module(str *loc)
     return module;
 }
 
-/* Numbers stand at the right end; the file keeps every other colon (G-6). */
+/* Removes line and column numbers from the end of *loc; other colons belong to the file (G-6). */
 static void take_numbers(str *loc, const splunk_text_opts *o, splunk_frame *f)
 {
     int64_t second, text;
@@ -274,7 +248,7 @@ static void take_numbers(str *loc, const splunk_text_opts *o, splunk_frame *f)
         group = drop_number(&t, ' ', &f->column);
     }
     str before = t;
-    group = group && drop_number(&t, ':', &text); /* only behind a line (G-7) */
+    group = group && drop_number(&t, ':', &text); /* must follow a line number (G-7) */
     if (group)
         t = before;
     else
@@ -322,14 +296,14 @@ static bool is_noise(str s)
 
 bool splunk_frame_parse(str text, const splunk_text_opts *o, splunk_frame *out)
 {
-    str s = trim(text);
+    str s = str_trim(text);
     *out = (splunk_frame){0};
     if (!s.n || is_noise(s)) return false;
-    if (str_starts(s, STR("at "))) s = trim(from(s, 3));
+    if (str_starts(s, STR("at "))) s = str_trim(from(s, 3));
     out->raw = out->name = s;
     if (!s.n) return false;
     if (o->dotnet) return true;
-    if (s.p[s.n - 1] != ')') { /* dotted:42, of old Java allocation records */
+    if (s.p[s.n - 1] != ')') { /* name:42, from old Java allocation records */
         if (!drop_number(&out->name, ':', &out->line) || !out->name.n) return false;
         return !memchr(out->name.p, ' ', out->name.n);
     }
@@ -347,8 +321,8 @@ static bool add_line(str text, const splunk_text_opts *o, arena *a, splunk_stack
 {
     splunk_frame f;
     if (!splunk_frame_parse(text, o, &f)) {
-        if (!trim(text).n) return true;
-        if (!out->skipped++) out->skipped_first = trim(text);
+        if (!str_trim(text).n) return true;
+        if (!out->skipped++) out->skipped_first = str_trim(text);
         return true;
     }
     if (out->frames.n == SPLUNK_MAX_FRAMES) return out->cut++, true;
@@ -362,19 +336,19 @@ bool splunk_text_parse(str body, const splunk_text_opts *o, arena *a, splunk_sta
 {
     *out = (splunk_stack){0};
     str rest = body, first, text;
-    if (!next_line(&rest, &first)) return true;
-    bool blank = !trim(first).n;
+    if (!str_line(&rest, &first)) return true;
+    bool blank = !str_trim(first).n;
     if (body.p[0] == '"') read_thread(body, &rest, &out->thread);
     if (!blank && !out->thread.present) {
-        rest = body; /* no header: all lines are frames (G-3) */
+        rest = body; /* no metadata line: all lines are frames (G-3) */
     } else {
         str after = rest;
-        if (next_line(&after, &text) && !str_starts(trim(text), STR("at "))) { /* G-4 */
-            out->state = trim(text);
+        if (str_line(&after, &text) && !str_starts(str_trim(text), STR("at "))) { /* G-4 */
+            out->state = str_trim(text);
             rest = after;
         }
     }
-    while (next_line(&rest, &text))
+    while (str_line(&rest, &text))
         if (!add_line(text, o, a, out)) return false;
     return true;
 }

@@ -1,5 +1,5 @@
-/* Profiles to log records: one record with a pprof for Profiles of a scope that have the same
- * rows; one with text for every sample of a Profile that was text. */
+/* Writes Profiles as log records. Profiles of a scope with the same rows become one record with
+ * pprof. A Profile that was read from text becomes one text record per observation. */
 #include "format/splunk_write.h"
 
 #include "base/ban.h"
@@ -26,14 +26,14 @@ static bool write_group(splunk_writer *w, buf *out)
 static bool write_scope(splunk_writer *w, const scope *s, buf *out)
 {
     buf b = {0};
-    scope ours = *s;
+    scope written = *s;
     if (!str_eq(s->name, STR(SPLUNK_SCOPE))) {
         if (s->name.n || s->version.n)
             splunk_write_lose(w, LOSS_RESOURCE, 1, "scope.name", s->name);
-        ours.name = STR(SPLUNK_SCOPE);
-        ours.version = STR(SPLUNK_SCOPE_VERSION);
+        written.name = STR(SPLUNK_SCOPE);
+        written.version = STR(SPLUNK_SCOPE_VERSION);
     }
-    splunk_scope_put(&b, 1, &ours);
+    splunk_scope_put(&b, 1, &written);
     splunk_groups g;
     bool ok = splunk_groups_of(w, s, &g);
     w->p = g.p;
@@ -43,7 +43,7 @@ static bool write_scope(splunk_writer *w, const scope *s, buf *out)
     }
     if (s->schema_url.n) pb_put_bytes(&b, 3, s->schema_url);
     pb_put_bytes(out, 2, buf_view(&b));
-    ok = ok && (!b.failed || splunk_write_spent(w));
+    ok = ok && (!b.failed || err_memory(w->e));
     buf_free(&b);
     return ok;
 }
@@ -60,7 +60,7 @@ static bool write_resource(splunk_writer *w, const resource *r, buf *out)
         ok = write_scope(w, &w->m->scopes.v[r->first_scope + i], &b);
     if (r->schema_url.n) pb_put_bytes(&b, 3, r->schema_url);
     pb_put_bytes(out, 1, buf_view(&b));
-    ok = ok && (!b.failed || splunk_write_spent(w));
+    ok = ok && (!b.failed || err_memory(w->e));
     buf_free(&b);
     return ok;
 }
@@ -73,5 +73,5 @@ bool splunk_write_logs(const model *m, const write_opts *o, buf *out, err *e)
         ok = write_resource(&w, &m->resources.v[i], out);
     arena_free(&w.order);
     arena_free(&w.a);
-    return ok && (!out->failed || splunk_write_spent(&w));
+    return ok && (!out->failed || err_memory(w.e));
 }

@@ -1,14 +1,9 @@
-/* Which Profiles become one record, in which shape, and what its attributes say. */
+/* Decides which Profiles become one record, in which form, and with which attributes. */
 #include "format/splunk_write.h"
 
 #include "base/hash.h"
 #include "base/ban.h"
 #include <stdlib.h>
-
-bool splunk_write_spent(splunk_writer *w)
-{
-    return err_set(w->e, ERR_LIMIT, "no memory for the log records");
-}
 
 void splunk_write_lose(splunk_writer *w, loss_concept c, uint64_t n, const char *path, str value)
 {
@@ -33,7 +28,7 @@ const attribute *splunk_profile_attr(const splunk_writer *w, const profile *p, c
 bool splunk_add_attr(splunk_writer *w, str key, any value)
 {
     keyvalue *kv = vec_push(&w->a, &w->attrs);
-    if (!kv) return splunk_write_spent(w);
+    if (!kv) return err_memory(w->e);
     *kv = (keyvalue){.key = key, .value = value};
     return true;
 }
@@ -74,11 +69,12 @@ static bool same_envelope(const splunk_writer *w, const profile *a, const profil
                      a->attrs.n);
 }
 
-/* Where a Profile stands, and what its partners must have in common with it. */
-typedef struct place {
+/* A Profile: a hash of the properties that its group shares, its index in the scope, and its
+ * group. */
+typedef struct grouped {
     uint64_t key;
-    uint32_t at, leader; /* leader: the first of its group; NO_LEADER: not yet known */
-} place;
+    uint32_t at, leader; /* leader: the first of its group; NO_LEADER: unknown so far */
+} grouped;
 
 enum { MOST_TYPES = 64, MOST_LOOKED_AT = 256 };
 #define NO_LEADER UINT32_MAX
@@ -95,14 +91,14 @@ static uint64_t key_of(const splunk_writer *w, const profile *p)
 
 static int by_key(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const grouped *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
 static int by_group(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const grouped *x = a, *y = b;
     if (x->leader != y->leader) return x->leader < y->leader ? -1 : 1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -117,8 +113,8 @@ static bool joins(const splunk_writer *w, const profile *v, const uint32_t *memb
     return same_envelope(w, &v[member[0]], p) && same_rows(w->m, &v[member[0]], p);
 }
 
-/* Those of at[0..n), all of one key, that go with the first. */
-static void lead(const splunk_writer *w, const profile *v, place *at, size_t n)
+/* at[0..n) have equal keys. Puts every entry that matches at[0] into the group of at[0]. */
+static void assign_leader(const splunk_writer *w, const profile *v, grouped *at, size_t n)
 {
     uint32_t member[MOST_TYPES] = {at->at}, k = 1;
     at->leader = at->at;
@@ -134,15 +130,15 @@ bool splunk_groups_of(splunk_writer *w, const scope *s, splunk_groups *out)
     const profile *v = s->n_profiles ? w->m->profiles.v + s->first_profile : NULL;
     uint32_t n = s->n_profiles;
     arena_reset(&w->order);
-    place *at = arena_new(&w->order, place, n);
+    grouped *at = arena_new(&w->order, grouped, n);
     *out = (splunk_groups){.p = arena_new(&w->order, profile, n),
                            .size = arena_new(&w->order, uint32_t, n)};
-    if (n && (!at || !out->p || !out->size)) return splunk_write_spent(w);
-    for (uint32_t i = 0; i < n; i++) at[i] = (place){key_of(w, &v[i]), i, NO_LEADER};
+    if (n && (!at || !out->p || !out->size)) return err_memory(w->e);
+    for (uint32_t i = 0; i < n; i++) at[i] = (grouped){key_of(w, &v[i]), i, NO_LEADER};
     if (n) qsort(at, n, sizeof *at, by_key);
     for (uint32_t i = 0, end = 0; i < n; i++) {
         while (end < n && at[end].key == at[i].key) end++;
-        if (at[i].leader == NO_LEADER) lead(w, v, &at[i], end - i);
+        if (at[i].leader == NO_LEADER) assign_leader(w, v, &at[i], end - i);
     }
     if (n) qsort(at, n, sizeof *at, by_group);
     for (uint32_t i = 0; i < n; i++) {
@@ -153,7 +149,7 @@ bool splunk_groups_of(splunk_writer *w, const scope *s, splunk_groups *out)
     return true;
 }
 
-/* Every observation counts 1. */
+/* Returns whether every observation has the value 1. */
 static bool all_ones(const splunk_writer *w, const profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -166,7 +162,8 @@ static bool all_ones(const splunk_writer *w, const profile *p)
     return true;
 }
 
-/* A value for every time, all of them the same number of milliseconds. */
+/* Returns whether every timestamp has a value, and the values of a sample are equal and a whole
+ * number of milliseconds. */
 static bool all_periods(const splunk_writer *w, const profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -207,15 +204,15 @@ bool splunk_group_is_allocation(const splunk_writer *w)
            str_starts(type, STR("alloc")) || str_starts(type, STR("inuse"));
 }
 
-/* ---- facts of the group ---- */
+/* ---- properties of the group ---- */
 
-static bool starts_ours(str key) { return str_starts(key, STR("kiln.splunk.")); }
+static bool is_own_key(str key) { return str_starts(key, STR("kiln.splunk.")); }
 
-/* Attributes that are written in another place. */
+/* Returns whether an attribute is written in another way. */
 static bool is_placed(const splunk_writer *w, str key, bool text)
 {
     if (str_eq(key, STR(SPLUNK_SOURCETYPE)) || str_eq(key, STR(SPLUNK_PROFILE_ID)) ||
-        starts_ours(key))
+        is_own_key(key))
         return true;
     if (text) return false;
     if (str_starts(key, STR("pprof.profile."))) return true;
@@ -243,7 +240,7 @@ bool splunk_add_profile_id(splunk_writer *w)
 {
     if (id_is_zero(w->p->profile_id, 16)) return true;
     char *hex = arena_alloc(&w->a, 33);
-    if (!hex) return splunk_write_spent(w);
+    if (!hex) return err_memory(w->e);
     hex_encode(w->p->profile_id, 16, hex);
     ledger_add(w->o->ledger, STAGE_WRITE, LOSS_PROFILE_ID, SPLUNK_PROFILE_ID, "profiles",
                (str){hex, 32});

@@ -1,10 +1,11 @@
-/* A record whose body is pprof: the group is built again as pprof.h wants it, and packed. */
+/* Writes a record whose body is pprof: copies the group to a model, writes it with pprof.h, and
+ * compresses it. */
 #include "format/splunk_write.h"
 
 #include "wire/base64.h"
 #include "base/ban.h"
 
-/* How many samples of the pprof one of the model becomes. */
+/* Returns the number of pprof samples for a sample of the model. */
 static uint32_t rows_of(const sample *s)
 {
     bool each = s->n_times && (!s->n_values || s->n_values == s->n_times);
@@ -38,7 +39,7 @@ static bool push(pass *t, uint32_t attr)
     return true;
 }
 
-/* Our names of what Splunk has a name for. */
+/* Maps an attribute to one with Splunk's name. */
 static uint32_t label_of(const splunk_writer *w, pass *t, uint32_t attr, bool *has_period)
 {
     const attribute *at = &w->d->attributes.v[attr];
@@ -49,7 +50,7 @@ static uint32_t label_of(const splunk_writer *w, pass *t, uint32_t attr, bool *h
     return splunk_import_attr(&t->x, attr);
 }
 
-/* Inlined functions are frames too. */
+/* Returns the number of frames, including inlined functions. */
 static uint64_t count_frames(const dict *d, uint32_t stack)
 {
     span s = dict_stack(d, stack);
@@ -70,7 +71,7 @@ static bool put_row(splunk_writer *w, pass *t, size_t i, const sample *s, uint32
         push(t, builder_attribute_int(&t->b, STR(SPLUNK_TIME), ms));
         if (first && s->times[k] % NS_PER_MS)
             splunk_write_lose(w, LOSS_ROUNDED, 1, "samples.timestamps_unix_nano",
-                              STR("to milliseconds"));
+                              STR("rounded to milliseconds"));
     } else if (first) {
         splunk_write_lose(w, LOSS_TIMESTAMP, s->n_times, "samples.timestamps_unix_nano", (str){0});
         w->untimed = true;
@@ -96,7 +97,7 @@ static bool put_row(splunk_writer *w, pass *t, size_t i, const sample *s, uint32
                   .n_values = 1};
     builder_sample(&t->b, &out);
     if (first) w->frames += count_frames(w->d, s->stack);
-    return !t->b.failed || splunk_write_spent(w);
+    return !t->b.failed || err_memory(w->e);
 }
 
 static bool put_column(splunk_writer *w, pass *t)
@@ -127,10 +128,10 @@ static bool put_column(splunk_writer *w, pass *t)
         for (uint32_t k = 0, n = rows_of(&s); k < n; k++)
             if (!put_row(w, t, i, &s, k)) return false;
     }
-    return !t->b.failed || splunk_write_spent(w);
+    return !t->b.failed || err_memory(w->e);
 }
 
-/* The order of the types goes where pprof.h looks for it. */
+/* Stores the order of the types in the scope, where pprof.h expects it. */
 static void put_scope(splunk_writer *w, pass *t)
 {
     keyvalue kv[2];
@@ -150,9 +151,9 @@ static bool make_pprof(splunk_writer *w, buf *out)
 {
     pass t = {0};
     model m;
-    if (!builder_init(&t.b, &w->a)) return splunk_write_spent(w);
+    if (!builder_init(&t.b, &w->a)) return err_memory(w->e);
     t.b.borrow = true;
-    t.x = (splunk_import){.from = w->m, .to = &t.b, .unbroken = true};
+    t.x = (splunk_import){.from = w->m, .to = &t.b, .exact = true};
     builder_resource(&t.b, NULL);
     put_scope(w, &t);
     uint32_t columns = w->shape == SPLUNK_SHAPE_TYPED ? w->n : 1;
@@ -174,14 +175,16 @@ static bool make_body(splunk_writer *w, buf *out)
     bool ok = make_pprof(w, &pprof) && pack(CODEC_GZIP, buf_view(&pprof), &gz, w->e);
     if (ok) base64_encode(out, buf_view(&gz));
     if (ok && (pprof.n > SPLUNK_MAX_INFLATED || out->n > SPLUNK_MAX_BODY))
-        ok = err_set(w->e, ERR_LIMIT,
-                     "a profile of %zu bytes of pprof does not fit a log record; split the input",
-                     pprof.n);
+        ok = err_set(
+            w->e, ERR_LIMIT,
+            "a profile of %zu bytes of pprof exceeds the limit of a log record; split the input",
+            pprof.n);
     buf_free(&pprof), buf_free(&gz);
-    return ok && (!out->failed || splunk_write_spent(w));
+    return ok && (!out->failed || err_memory(w->e));
 }
 
-/* Sample types are written when they are more than the format implies. */
+/* Sets the attributes of the record. Sample types are written only when they differ from those that
+ * the format implies. */
 static bool pprof_attrs(splunk_writer *w)
 {
     const attribute *type = splunk_profile_attr(w, w->p, SPLUNK_DATA_TYPE);
@@ -207,9 +210,9 @@ bool splunk_write_pprof(splunk_writer *w, buf *out)
         r.time = splunk_profile_int(w, KILN_ATTR_SPLUNK_TIME);
         r.observed = splunk_profile_int(w, KILN_ATTR_SPLUNK_OBSERVED);
         if (!r.time && w->untimed) r.time = w->p->time_unix_nano;
-        if (w->untimed && (r.time || r.observed)) /* readers take it (C-4) */
+        if (w->untimed && (r.time || r.observed)) /* readers use the time of the record (C-4) */
             splunk_write_lose(w, LOSS_SAMPLE_SHAPE, 1, "samples",
-                              STR("take the time of the record"));
+                              STR("samples get the time of the record"));
         splunk_record_put(out, 2, &r);
     }
     buf_free(&body);

@@ -1,4 +1,4 @@
-/* Records whose body is text: one for every observation. */
+/* Writes records whose body is text: one for every observation. */
 #include "format/splunk_write.h"
 
 #include "wire/thread_state.h"
@@ -6,12 +6,12 @@
 #include <inttypes.h>
 
 typedef struct stack_facts {
-    const attribute *thread, *name, *id, *state, *detail; /* of the sample */
+    const attribute *thread, *name, *id, *state, *detail; /* attributes of the sample */
 } stack_facts;
 
 static bool text_char(char c) { return (unsigned char)c >= 0x20 && c != 0x7f; }
 
-/* A line cannot hold its own end: `?` stands for what it cannot hold. */
+/* Replaces bytes that a line cannot contain with `?`. */
 static void put_clean(splunk_writer *w, str s, buf *out)
 {
     bool changed = false;
@@ -23,8 +23,8 @@ static void put_clean(splunk_writer *w, str s, buf *out)
     if (changed) splunk_write_lose(w, LOSS_NAME, 1, "function_table.name", s);
 }
 
-/* No escape exists: of a native program, whose threads may be called anything, a double quote becomes
- * a single one. */
+/* Writes the name of a thread. The format has no escapes, so in native programs, whose thread names
+ * may contain anything, a double quote becomes a single one. */
 static void put_thread_name(splunk_writer *w, str name, buf *out)
 {
     if (!w->native) return buf_str(out, name);
@@ -95,7 +95,7 @@ static bool reads_as(const splunk_writer *w, const splunk_frame *f, str name)
     return same;
 }
 
-/* One frame; what reads back as something else is in the ledger. */
+/* Writes one frame, and records it in the ledger if a reader would restore it differently. */
 static void put_frame(splunk_writer *w, const location *at_location, const line *l,
                       const splunk_text_opts *o, buf *out)
 {
@@ -145,10 +145,11 @@ static void put_stack(splunk_writer *w, uint32_t stack, const splunk_text_opts *
         }
     }
     if (!s.n && w->native)
-        buf_z(out, "\tat unknown.unknown(unknown:0)\n"); /* nobody could ask it */
+        buf_z(out, "\tat unknown.unknown(unknown:0)\n"); /* an empty stack needs one frame */
 }
 
-/* Attributes of the sample: those of the thread go into the text, the rest to the record. */
+/* Writes the attributes of the sample: those of the thread into the text, the others to the
+ * record. */
 static bool sample_attrs(splunk_writer *w, const sample *s, stack_facts *f, splunk_record *r)
 {
     *f = (stack_facts){0};
@@ -219,7 +220,7 @@ static bool text_record(splunk_writer *w, size_t i, uint32_t k, const splunk_tex
     buf_reset(body);
     put_meta(w, &f, body);
     put_stack(w, s.stack, o, body);
-    if (body->failed) return splunk_write_spent(w);
+    if (body->failed) return err_memory(w->e);
     r.body = any_of_str(buf_view(body));
     r.attrs = (keyvalues){w->attrs.v, w->attrs.n};
     splunk_record_put(out, 2, &r);

@@ -1,14 +1,14 @@
+/* Reads V8's tree of call frames and its lists of samples, and resolves the references between
+ * them. */
 #include "format/v8.h"
 
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
 /* ---- nodes ---- */
 
-/* A call frame while its fields come in. */
+/* A call frame while its fields are read. */
 typedef struct call_frame {
     uint32_t name, url; /* strings */
     int64_t line, column;
@@ -23,7 +23,7 @@ static bool text_field(json *j, v8_profile *v, uint32_t *out)
     return true;
 }
 
-/* V8 counts lines and columns from 0 and says -1 for none; the model counts from 1. */
+/* Reads a line or column. V8 counts from 0 and writes -1 for none; the model counts from 1. */
 static bool place_field(json *j, int64_t *out)
 {
     int64_t v;
@@ -33,10 +33,10 @@ static bool place_field(json *j, int64_t *out)
     return true;
 }
 
-/* One field that is part of a call frame; *mine says whether it was. */
-static bool frame_field(json *j, v8_profile *v, call_frame *f, bool *mine)
+/* Reads a field of a call frame. Sets *known to whether it is one. */
+static bool frame_field(json *j, v8_profile *v, call_frame *f, bool *known)
 {
-    *mine = true;
+    *known = true;
     if (json_is(j, "functionName")) {
         if (!text_field(j, v, &f->name)) return false;
         f->is_root = j->tok == JSON_STRING && str_eq(j->text, STR("(root)"));
@@ -51,16 +51,16 @@ static bool frame_field(json *j, v8_profile *v, call_frame *f, bool *mine)
         v->n_scripts += !none;
         return json_skip_open(j);
     }
-    *mine = false;
+    *known = false;
     return true;
 }
 
 static bool call_frame_object(json *j, v8_profile *v, call_frame *f)
 {
-    if (!json_want_object(j)) return false;
+    if (!json_expect_object(j)) return false;
     while (json_key(j)) {
-        bool mine;
-        if (!frame_field(j, v, f, &mine) || (!mine && !json_skip_value(j))) return false;
+        bool known;
+        if (!frame_field(j, v, f, &known) || (!known && !json_skip_value(j))) return false;
     }
     return !j->bad;
 }
@@ -92,7 +92,7 @@ static bool child_ids(json *j, v8_profile *v, uint32_t parent)
 {
     while (json_element(j)) {
         v8_child *c = vec_push(v->work, &v->children);
-        if (!c) return out_of_memory(j->e);
+        if (!c) return err_memory(j->e);
         c->parent = parent;
         if (!json_to_u64(j, UINT64_MAX, &c->id)) return false;
     }
@@ -117,9 +117,9 @@ static bool reason(json *j, v8_profile *v)
 
 static bool node_field(json *j, v8_profile *v, uint32_t at, call_frame *f, bool nested)
 {
-    bool mine;
-    if (!frame_field(j, v, f, &mine)) return false;
-    if (mine) return true;
+    bool known;
+    if (!frame_field(j, v, f, &known)) return false;
+    if (known) return true;
     v8_node *n = &v->nodes.v[at];
     if (json_is(j, "callFrame")) return call_frame_object(j, v, f);
     if (json_is(j, "id")) return json_next(j), n->has_id = json_to_u64(j, UINT64_MAX, &n->id);
@@ -129,7 +129,7 @@ static bool node_field(json *j, v8_profile *v, uint32_t at, call_frame *f, bool 
     if (json_is(j, "parent"))
         return json_next(j), n->has_parent_id = json_to_u64(j, UINT64_MAX, &n->parent_id);
     if (json_is(j, "children")) {
-        if (!json_want_array(j)) return false;
+        if (!json_expect_array(j)) return false;
         return nested ? child_nodes(j, v, at) : child_ids(j, v, at);
     }
     if (json_is(j, "positionTicks")) return array_length(j, &v->n_line_ticks);
@@ -137,12 +137,12 @@ static bool node_field(json *j, v8_profile *v, uint32_t at, call_frame *f, bool 
     return json_skip_value(j);
 }
 
-/* Its { is taken.  The depth of nested nodes is the tokenizer's limit. */
+/* Reads a node whose { has been read. The tokenizer limits the depth of nested nodes. */
 static bool node_object(json *j, v8_profile *v, uint32_t parent, bool nested)
 {
     if (j->tok != JSON_OBJECT) return json_expected(j, "a node");
     v8_node *n = v->nodes.n < UINT32_MAX - 2 ? vec_push(v->work, &v->nodes) : NULL;
-    if (!n) return out_of_memory(j->e);
+    if (!n) return err_memory(j->e);
     n->parent = parent;
     uint32_t at = (uint32_t)(v->nodes.n - 1);
     call_frame f = {0};
@@ -156,7 +156,7 @@ static bool node_object(json *j, v8_profile *v, uint32_t parent, bool nested)
 
 bool v8_nodes(v8_profile *v, json *j)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     for (size_t i = 0; json_element(j); i++)
         if (!node_object(j, v, 0, false)) return err_in(j->e, "nodes[%zu]", i);
     return !j->bad;
@@ -172,10 +172,10 @@ bool v8_tree(v8_profile *v, json *j)
 
 bool v8_samples(v8_profile *v, json *j)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     while (json_element(j)) {
         uint64_t *id = vec_push(v->work, &v->samples);
-        if (!id) return out_of_memory(j->e);
+        if (!id) return err_memory(j->e);
         if (!json_to_u64(j, UINT64_MAX, id)) return err_in(j->e, "samples[%zu]", v->samples.n - 1);
     }
     return !j->bad;
@@ -183,10 +183,10 @@ bool v8_samples(v8_profile *v, json *j)
 
 bool v8_micros(v8_profile *v, json *j, i64s *to)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     while (json_element(j)) {
         int64_t *x = vec_push(v->work, to);
-        if (!x) return out_of_memory(j->e);
+        if (!x) return err_memory(j->e);
         if (!json_to_scaled(j, 3, x, &v->rounded)) return false;
     }
     return !j->bad;
@@ -215,7 +215,7 @@ static bool id_find(const id_index *ids, uint64_t id, uint32_t *at)
     return false;
 }
 
-/* One more reference that leads nowhere. */
+/* Records one more undefined or invalid reference. */
 static void repaired(const v8_profile *v, const char *path, uint64_t id, const char *why)
 {
     char value[64];
@@ -227,8 +227,9 @@ static bool id_add(id_index *ids, arena *a, uint32_t at, err *e)
 {
     uint64_t id = ids->v->nodes.v[at].id;
     uint32_t other;
-    if (id_find(ids, id, &other)) return repaired(ids->v, "nodes[].id", id, "is there twice"), true;
-    if (!hash_index_room(&ids->x, a)) return out_of_memory(e);
+    if (id_find(ids, id, &other))
+        return repaired(ids->v, "nodes[].id", id, "is defined twice"), true;
+    if (!hash_index_room(&ids->x, a)) return err_memory(e);
     uint64_t h = hash_mix(ids->x.seed, id);
     uint32_t i = hash_first(&ids->x, h);
     for (uint32_t x; hash_next(&ids->x, &i, h, &x); i++) continue;
@@ -253,7 +254,7 @@ static void link_nodes(v8_profile *v, const id_index *ids)
         if (id_find(ids, c->id, &at))
             adopt(v, at, c->parent);
         else
-            repaired(v, "nodes[].children", c->id, "is not there");
+            repaired(v, "nodes[].children", c->id, "is undefined");
     }
     for (uint32_t i = 0; i < v->nodes.n; i++) {
         const v8_node *n = &v->nodes.v[i];
@@ -261,25 +262,25 @@ static void link_nodes(v8_profile *v, const id_index *ids)
         if (id_find(ids, n->parent_id, &at))
             adopt(v, i, at);
         else
-            repaired(v, "nodes[].parent", n->parent_id, "is not there");
+            repaired(v, "nodes[].parent", n->parent_id, "is undefined");
     }
 }
 
-/* Up to a node that is settled, then down again. */
-static bool settle_node(v8_profile *v, uint32_t at, u32s *path, err *e)
+/* Resolves a node: walks up to a resolved ancestor, then down again. */
+static bool resolve_node(v8_profile *v, uint32_t at, u32s *path, err *e)
 {
     path->n = 0;
     uint32_t up = at + 1;
     for (; up && !v->nodes.v[up - 1].node; up = v->nodes.v[up - 1].parent) {
         v8_node *n = &v->nodes.v[up - 1];
         if (n->busy) {
-            repaired(v, "nodes[].parent", n->id, "is above itself");
+            repaired(v, "nodes[].parent", n->id, "is its own ancestor");
             up = 0;
             break;
         }
         n->busy = true;
         uint32_t *slot = vec_push(v->work, path);
-        if (!slot) return out_of_memory(e);
+        if (!slot) return err_memory(e);
         *slot = up - 1;
     }
     uint32_t node = up ? v->nodes.v[up - 1].node - 1 : 0;
@@ -291,17 +292,17 @@ static bool settle_node(v8_profile *v, uint32_t at, u32s *path, err *e)
     return true;
 }
 
-static void settle_samples(v8_profile *v, const id_index *ids)
+static void resolve_samples(v8_profile *v, const id_index *ids)
 {
     for (size_t i = 0; i < v->samples.n; i++) {
         uint32_t at;
         bool there = id_find(ids, v->samples.v[i], &at);
-        if (!there) repaired(v, "samples", v->samples.v[i], "is not there");
+        if (!there) repaired(v, "samples", v->samples.v[i], "is undefined");
         v->samples.v[i] = there ? at : (uint64_t)V8_NO_NODE;
     }
 }
 
-bool v8_settle(v8_profile *v, err *e)
+bool v8_resolve(v8_profile *v, err *e)
 {
     id_index ids = {.v = v};
     u32s path = {0};
@@ -309,7 +310,7 @@ bool v8_settle(v8_profile *v, err *e)
         if (v->nodes.v[i].has_id && !id_add(&ids, v->work, i, e)) return false;
     link_nodes(v, &ids);
     for (uint32_t i = 0; i < v->nodes.n; i++)
-        if (!settle_node(v, i, &path, e)) return false;
-    settle_samples(v, &ids);
+        if (!resolve_node(v, i, &path, e)) return false;
+    resolve_samples(v, &ids);
     return true;
 }

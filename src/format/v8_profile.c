@@ -1,21 +1,19 @@
-/* .cpuprofile and .heapprofile: docs/v8-profile.md. */
+/* The formats .cpuprofile and .heapprofile: docs/v8-profile.md. */
 #include "format/format.h"
 
 #include "format/v8.h"
 #include "base/ban.h"
 
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
 typedef struct file {
     v8_profile v;
-    bool heap, seen;      /* a tree was there */
+    bool heap, seen;      /* seen: the file has a tree */
     uint64_t n_allocated; /* samples of a heap profile */
-    int depth;            /* of {"profile": ...} around it */
+    int depth;            /* nesting depth of wrappers {"profile": ...} */
 } file;
 
 static bool allocations(json *j, file *f)
 {
-    if (!json_want_array(j)) return false;
+    if (!json_expect_array(j)) return false;
     while (json_element(j)) {
         f->n_allocated++;
         if (!json_skip_open(j)) return false;
@@ -23,7 +21,7 @@ static bool allocations(json *j, file *f)
     return !j->bad;
 }
 
-/* The element at which a list stopped is its last. */
+/* Adds the path of the failed element, which is the last of the list. */
 static bool list_error(json *j, const char *name, size_t n)
 {
     return n ? err_in(j->e, "%s[%zu]", name, n - 1) : err_in(j->e, "%s", name);
@@ -51,7 +49,7 @@ static bool field(json *j, file *f)
     return json_skip_value(j);
 }
 
-/* Its { is taken. */
+/* Reads an object whose { has been read. */
 static bool object(json *j, file *f)
 {
     if (j->tok != JSON_OBJECT) return json_expected(j, "an object");
@@ -65,8 +63,8 @@ static bool read_file(file *f, str bytes, err *e)
     json j = json_open_text(bytes, f->v.work, e);
     json_next(&j);
     if (!object(&j, f) || !json_finish(&j)) return false;
-    if (!f->seen) return err_set(e, ERR_MALFORMED, "there are neither nodes nor a head");
-    if (!v8_settle(&f->v, e)) return false;
+    if (!f->seen) return err_set(e, ERR_MALFORMED, "the profile has neither nodes nor a head");
+    if (!v8_resolve(&f->v, e)) return false;
     builder_resource(f->v.b, NULL), builder_scope(f->v.b, NULL);
     v8_losses(&f->v);
     ledger_add_n(f->v.l, STAGE_READ, LOSS_STACK_DEPTH, NULL, f->v.tree->n_cut, "nodes", (str){0});
@@ -87,7 +85,7 @@ static bool read_kind(str bytes, bool heap, const read_opts *o, arena *a, model 
     nest_tree tree;
     file f = {.heap = heap, .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};
     bool ok = builder_init(&b, a) && nest_tree_init(&tree, &b, &work);
-    ok = ok ? read_file(&f, bytes, e) : out_of_memory(e);
+    ok = ok ? read_file(&f, bytes, e) : err_memory(e);
     ok = ok && builder_finish(&b, out, e);
     arena_free(&work);
     return ok;
@@ -121,7 +119,7 @@ static unsigned detect_heap(str bytes)
 
 const format format_cpuprofile = {
     .name = "cpuprofile",
-    .what = "V8's CPU profile: node --cpu-prof, DevTools",
+    .what = "V8 CPU profile: node --cpu-prof, DevTools",
     .suffixes = ".cpuprofile",
     .carries = CARRIES(TIMESTAMPS) | CARRIES(TIME) | CARRIES(LINES) | CARRIES(COLUMNS),
     .detect = detect_cpu,
@@ -130,7 +128,7 @@ const format format_cpuprofile = {
 
 const format format_heapprofile = {
     .name = "heapprofile",
-    .what = "V8's sampling heap profile: node --heap-prof, DevTools",
+    .what = "V8 sampling heap profile: node --heap-prof, DevTools",
     .suffixes = ".heapprofile",
     .carries = CARRIES(LINES) | CARRIES(COLUMNS),
     .detect = detect_heap,

@@ -1,13 +1,11 @@
-/* V8's samples into the model. */
+/* Builds the model from V8's nodes and samples. */
 #include "format/v8.h"
 
 #include "base/ban.h"
 
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
 typedef struct timed {
     int64_t time;
-    uint32_t node; /* of v8_profile */
+    uint32_t node; /* index in v8_profile */
     uint32_t order;
 } timed;
 
@@ -18,13 +16,14 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* A sample of no node has the empty stack. */
+/* Returns the stack of sample i; the empty stack if it has no node. */
 static uint32_t stack_of(v8_profile *v, size_t i)
 {
     return nest_stack(v->tree, i < v->nodes.n ? v->nodes.v[i].node - 1 : 0);
 }
 
-/* Times of the samples, in order; deltas may be negative.  Samples without a time are left out. */
+/* Computes the times of the samples in order; deltas may be negative. Samples without a time are
+ * skipped. */
 static bool place_samples(v8_profile *v, timed **out, size_t *n, err *e)
 {
     bool absolute = v->times.n > 0;
@@ -34,14 +33,15 @@ static bool place_samples(v8_profile *v, timed **out, size_t *n, err *e)
         ledger_add_n(v->l, STAGE_READ, LOSS_TRUNCATED, NULL, v->samples.n - *n, "samples",
                      STR("without a time"));
     timed *t = *out = arena_new(v->work, timed, *n);
-    if (!t || *n > UINT32_MAX) return out_of_memory(e);
+    if (!t || *n > UINT32_MAX) return err_memory(e);
     int64_t now = v->start;
     bool ordered = true;
     for (size_t i = 0; i < *n; i++) {
         if (absolute)
             now = v->times.v[i];
         else if (ckd_add(&now, now, v->deltas.v[i]))
-            return err_set(e, ERR_MALFORMED, "timeDeltas[%zu]: the time does not fit 64 bits", i);
+            return err_set(e, ERR_MALFORMED, "timeDeltas[%zu]: the time does not fit in 64 bits",
+                           i);
         t[i] = (timed){now, (uint32_t)v->samples.v[i], (uint32_t)i};
         ordered &= i == 0 || t[i - 1].time <= now;
     }
@@ -49,7 +49,7 @@ static bool place_samples(v8_profile *v, timed **out, size_t *n, err *e)
     return true;
 }
 
-/* A sample holds until the next one, the last until the end of the profile. */
+/* Returns the duration of sample i: until the next one, or until the end of the profile. */
 static int64_t length(const v8_profile *v, const timed *t, size_t i, size_t n)
 {
     int64_t until = t[i].time, d;
@@ -62,7 +62,7 @@ static int64_t length(const v8_profile *v, const timed *t, size_t i, size_t n)
     return ckd_sub(&d, until, t[i].time) ? INT64_MAX : d;
 }
 
-/* The model knows no time before its epoch. */
+/* Replaces negative times by 0, because the model's times are unsigned. */
 static uint64_t unsigned_time(v8_profile *v, int64_t t)
 {
     if (t >= 0) return (uint64_t)t;
@@ -78,7 +78,7 @@ static bool put_timed(v8_profile *v, const uint32_t *attrs, size_t n_attrs,
     if (!place_samples(v, &t, &n, e)) return false;
     observe o = observe_new(v->b, v->work);
     uint32_t *key = arena_new(v->work, uint32_t, n);
-    if (!key) return out_of_memory(e);
+    if (!key) return err_memory(e);
     for (size_t i = 0; i < n && !v->b->failed; i++) {
         key[i] = observe_key(&o, stack_of(v, t[i].node), attrs, n_attrs);
         if (!v->b->failed) o.keys.v[key[i]].n++;
@@ -94,7 +94,7 @@ static bool put_timed(v8_profile *v, const uint32_t *attrs, size_t n_attrs,
         if (!v->b->failed)
             observe_window(&v->b->m.profiles.v[v->b->m.profiles.n - 1], o.first, o.last);
     }
-    return !v->b->failed || out_of_memory(e);
+    return !v->b->failed || err_memory(e);
 }
 
 static void one_value(v8_profile *v, size_t i, int64_t value, const uint32_t *attrs, size_t n)
@@ -108,7 +108,7 @@ static void one_value(v8_profile *v, size_t i, int64_t value, const uint32_t *at
                          });
 }
 
-/* Very old profiles: only how often each node was hit. */
+/* Builds a Profile of the number of hits of each node, the only data in very old files. */
 static bool put_hits(v8_profile *v, const uint32_t *attrs, size_t n_attrs, err *e)
 {
     wide all = 0, seen = 0, span_ns = v->has_start && v->has_end ? (wide)v->end - v->start : 0;
@@ -125,20 +125,20 @@ static bool put_hits(v8_profile *v, const uint32_t *attrs, size_t n_attrs, err *
                 one_value(v, i, (int64_t)(seen * span_ns / all - before), attrs, n_attrs);
         }
     }
-    return !v->b->failed || out_of_memory(e);
+    return !v->b->failed || err_memory(e);
 }
 
-/* Samples without any times: each counts one. */
+/* Builds a Profile of samples without times, which count one each. */
 static bool put_counts(v8_profile *v, const uint32_t *attrs, size_t n_attrs, err *e)
 {
     size_t n = v->nodes.n;
-    int64_t *count = arena_new(v->work, int64_t, n + 1); /* the last is of no node */
-    if (!count) return out_of_memory(e);
+    int64_t *count = arena_new(v->work, int64_t, n + 1); /* the last: without a node */
+    if (!count) return err_memory(e);
     for (size_t i = 0; i < v->samples.n; i++) count[v->samples.v[i] < n ? v->samples.v[i] : n]++;
     observe_profile(v->b, STR("samples"), STR("count"));
     for (size_t i = 0; i <= n; i++)
         if (count[i]) one_value(v, i, count[i], attrs, n_attrs);
-    return !v->b->failed || out_of_memory(e);
+    return !v->b->failed || err_memory(e);
 }
 
 bool v8_put_cpu(v8_profile *v, const uint32_t *attrs, size_t n, const uint32_t *on_profile,
@@ -154,7 +154,7 @@ bool v8_put_heap(v8_profile *v, err *e)
     observe_profile(v->b, STR("inuse_space"), STR("bytes"));
     for (size_t i = 0; i < v->nodes.n; i++)
         if (v->nodes.v[i].self_size) one_value(v, i, v->nodes.v[i].self_size, NULL, 0);
-    return !v->b->failed || out_of_memory(e);
+    return !v->b->failed || err_memory(e);
 }
 
 void v8_losses(const v8_profile *v)

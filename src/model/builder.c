@@ -1,3 +1,7 @@
+/* The builder interns every table with a hash index for each array. It is one file because the
+ * tables share the same few steps: hash the value, look it up, compare, append. Samples are stored
+ * as columns of all profiles; builder_finish divides them into the spans of each profile and drops
+ * offsets where all samples have the same length. */
 #include "model/builder.h"
 
 #include "base/ban.h"
@@ -140,7 +144,7 @@ static uint64_t hash_location(const builder *b, uint32_t mapping_i, uint64_t add
 
 static bool room(builder *b, hash_index *x) { return b->unique || hash_index_room(x, b->a); }
 
-/* The walk ended on free slot i: the new entry is found there from now on. */
+/* Indexes a new entry at slot i, the free slot where its lookup ended. */
 static void known(builder *b, hash_index *x, uint32_t i, uint64_t h, uint32_t index)
 {
     if (!b->unique) hash_put(x, i, h, index);
@@ -510,7 +514,7 @@ void builder_sample(builder *b, const sample *s)
 
 /* ---- finish ---- */
 
-/* Offsets of n elements from off[0]; without them when all have the same length. */
+/* Returns the spans of n elements from off[0], without offsets when all have the same length. */
 static spans compact(const uint32_t *off, size_t n)
 {
     uint32_t stride = n ? off[1] - off[0] : 0;
@@ -524,7 +528,7 @@ bool builder_finish(builder *b, model *out, err *e)
     uint32_t *attr = vec_push(b->a, &b->attr_off), *value = vec_push(b->a, &b->value_off),
              *time = vec_push(b->a, &b->time_off);
     if (b->failed || !attr || !value || !time)
-        return err_set(e, ERR_LIMIT, "the model does not fit the memory budget");
+        return err_set(e, ERR_MEMORY, "the model does not fit the memory budget");
     *attr = (uint32_t)b->m.sample_attrs.n;
     *value = (uint32_t)b->m.values.n;
     *time = (uint32_t)b->m.times.n;

@@ -1,16 +1,13 @@
+/* Finds the main binary of a model by the names in its resources and moves its mapping to the
+ * front. A path matches exactly, a name matches the last part of a path. */
 #include "model/executable.h"
 
+#include "base/text.h"
 #include "base/ban.h"
 
 enum { MOST_RESOURCES = 64 };
 
-static str base_of(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    return slash ? (str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
-}
-
-/* As the kernel has it of a file that was replaced since. */
+/* Removes " (deleted)", which the kernel appends to the path of a replaced file. */
 static str without_deleted(str path)
 {
     str word = STR(" (deleted)");
@@ -32,7 +29,7 @@ static uint32_t find(const dict *d, str path, str name)
     for (uint32_t i = 1; i < d->mappings.n; i++) {
         str file = without_deleted(dict_str(d, d->mappings.v[i].filename));
         if (path.n && str_eq(file, path)) return i;
-        if (!by_name && name.n && str_eq(base_of(file), name)) by_name = i;
+        if (!by_name && name.n && str_eq(str_base_name(file), name)) by_name = i;
     }
     return by_name;
 }
@@ -51,14 +48,14 @@ size_t model_executables(const model *m, uint32_t out[MODEL_EXECUTABLES])
         const resource *r = &m->resources.v[i];
         str path = without_deleted(text_of(r, STR("process.executable.path"))),
             name = without_deleted(text_of(r, STR("process.executable.name")));
-        if (!name.n) name = base_of(path);
-        uint32_t at = path.n || name.n ? find(&m->dict, path, base_of(name)) : 0;
+        if (!name.n) name = str_base_name(path);
+        uint32_t at = path.n || name.n ? find(&m->dict, path, str_base_name(name)) : 0;
         if (at && !has(out, n, at)) out[n++] = at;
     }
     return n;
 }
 
-/* Where entry i goes when `from` moves up to `to`. */
+/* Returns the new position of entry i when entry `from` moves forward to `to`. */
 static uint32_t moved(uint32_t i, uint32_t from, uint32_t to)
 {
     return i == from ? to : i >= to && i < from ? i + 1 : i;

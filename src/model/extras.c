@@ -1,3 +1,5 @@
+/* Removes attributes by prefix. The lists of attribute indices are copied without the removed ones.
+ * A merge of the shortened model then drops unused entries and merges those that became equal. */
 #include "model/extras.h"
 
 #include "model/merge.h"
@@ -7,12 +9,12 @@ typedef struct stripper {
     const model *in;
     str prefix;
     arena *a;
-    bool *gone; /* per attribute */
-    uint64_t n; /* references left out */
-    model m;    /* the input with shorter lists */
+    bool *gone; /* per attribute: it is removed */
+    uint64_t n; /* removed references */
+    model m;    /* the input with shortened lists */
 } stripper;
 
-/* The kept references of [at, at + n) of `from`, appended to `to`. */
+/* Appends the remaining references of [at, at + n) of `from` to `to`. */
 static bool keep(stripper *x, const u32s *from, span s, u32s *to, span *out)
 {
     if (!vec_reserve(x->a, to, s.n)) return false;
@@ -120,7 +122,7 @@ bool model_without(const model *in, str prefix, arena *a, model *out, uint64_t *
     for (size_t i = 0; ok && i < d->attributes.n; i++)
         x.gone[i] = str_starts(d->strings.v[d->attributes.v[i].key], prefix);
     ok = ok && keep_tables(&x) && keep_profiles(&x) && keep_envelope(&x);
-    if (!ok) err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    if (!ok) arena_spent(a, e);
     *n = x.n;
     if (ok && !x.n)
         *out = *in;

@@ -1,3 +1,5 @@
+/* The loss ledger is a small array that is searched in order: it has few entries, and it must
+ * never fail or allocate, because it is filled in error paths too. */
 #include "model/ledger.h"
 
 #include "base/ban.h"
@@ -29,7 +31,7 @@ void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char 
         x->count += count;
         return;
     }
-    if (l->n == ARRAY_LEN(l->v)) return; /* cannot happen: one slot per key */
+    if (l->n == ARRAY_LEN(l->v)) return; /* cannot happen: there is one slot per key */
     x = &l->v[l->n++];
     *x = (loss){.concept = concept, .stage = stage, .count = count, .carried_as = carried_as};
     snprintf(x->path, sizeof x->path, "%s", path ? path : "");

@@ -1,32 +1,35 @@
+/* Joins profiles with equal resource, scope, types, period and attributes into one, and their
+ * samples with equal stack, attributes and link into one sample. Envelopes and profiles are found
+ * through chains by resource and scope, so the cost does not grow with the square of the inputs. */
 #include "model/internal.h"
 
 #include "base/ban.h"
 
 /* ---- joining ---- */
 
-/* A profile of the result and the inputs that flow into it. */
+/* A profile of the result and the profiles that are joined into it. */
 typedef struct target {
-    uint32_t scope;       /* its place */
+    uint32_t scope;       /* position of its scope */
     uint32_t next_target; /* in the same scope: index + 1 */
     const profile *first;
-    graft *first_of;
+    importer *first_of;
     uint32_t next; /* chain of sources: index + 1 into sources */
     uint32_t last;
 } target;
 
 typedef struct source {
     const profile *p;
-    graft *r;
+    importer *r;
     uint32_t next;
 } source;
 
-static bool same_text(const graft *a, uint32_t i, const graft *b, uint32_t k)
+static bool same_text(const importer *a, uint32_t i, const importer *b, uint32_t k)
 {
     return str_eq(a->m->dict.strings.v[i], b->m->dict.strings.v[k]);
 }
 
-/* Every attribute of x is in y, by value. */
-static bool attrs_within(const graft *a, span x, const graft *b, span y)
+/* Returns whether y contains every attribute of x, by value. */
+static bool attrs_within(const importer *a, span x, const importer *b, span y)
 {
     for (uint32_t i = 0; i < x.n; i++) {
         const attribute *t = &a->m->dict.attributes.v[a->m->dict.attr_refs.v[x.at + i]];
@@ -41,17 +44,18 @@ static bool attrs_within(const graft *a, span x, const graft *b, span y)
     return true;
 }
 
-/* Profile attributes are a set: a repeat says nothing new. */
-static bool same_attrs(const graft *a, span x, const graft *b, span y)
+/* Compares profile attributes as sets: order and repeats are ignored. */
+static bool same_attrs(const importer *a, span x, const importer *b, span y)
 {
     return attrs_within(a, x, b, y) && attrs_within(b, y, a, x);
 }
 
-/* Original payloads belong to one recording: such profiles stay apart. */
-static bool joins(const target *t, const profile *p, const graft *r)
+/* Returns whether profile p joins target t. Profiles with an original payload are never joined,
+ * because it belongs to one recording. */
+static bool joins(const target *t, const profile *p, const importer *r)
 {
     const profile *q = t->first;
-    const graft *o = t->first_of;
+    const importer *o = t->first_of;
     return !p->original_payload.n && !q->original_payload.n && p->period == q->period &&
            same_text(r, p->sample_type.type, o, q->sample_type.type) &&
            same_text(r, p->sample_type.unit, o, q->sample_type.unit) &&
@@ -60,7 +64,7 @@ static bool joins(const target *t, const profile *p, const graft *r)
            same_attrs(r, p->attrs, o, q->attrs);
 }
 
-/* Output samples of one joined profile: chains of input samples by identity. */
+/* The samples of a joined profile: chains of equal input samples. */
 typedef struct group {
     uint32_t stack, link, attr_at, n_attrs;
     uint32_t first, last; /* chain through member.next, index + 1 */
@@ -68,15 +72,15 @@ typedef struct group {
 } group;
 
 typedef struct member {
-    const graft *r;
+    const importer *r;
     const profile *p;
     uint32_t sample, next;
 } member;
 
-/* The set of attributes of a sample, sorted and without repeats, in scratch. */
-static bool map_attr_set(graft *r, const sample *s)
+/* Puts the attributes of a sample into scratch, sorted and without repeats. */
+static bool map_attr_set(importer *r, const sample *s)
 {
-    if (!graft_attrs(r, s->attrs, s->n_attrs)) return false;
+    if (!importer_attrs(r, s->attrs, s->n_attrs)) return false;
     uint32_t *v = r->scratch.v;
     if (r->scratch.n > 1) qsort(v, r->scratch.n, sizeof *v, merge_by_number);
     size_t k = 0;
@@ -93,12 +97,12 @@ typedef struct groups {
     hash_index index;
 } groups;
 
-static bool add_to_group(merger *x, groups *g, graft *r, const profile *p, size_t i)
+static bool add_to_group(merger *x, groups *g, importer *r, const profile *p, size_t i)
 {
     sample s = sample_at(r->m, p, i);
     if (!map_attr_set(r, &s) || !hash_index_room(&g->index, x->a)) return false;
-    uint32_t stack = graft_stack(r, s.stack), link = graft_link(r, s.link);
-    /* graft_stack may have used scratch: the set is translated again (all cached now). */
+    uint32_t stack = importer_stack(r, s.stack), link = importer_link(r, s.link);
+    /* importer_stack may have overwritten the scratch list: import the set again (it is cached). */
     if (!map_attr_set(r, &s)) return false;
     size_t n = r->scratch.n;
     uint64_t h = hash_bytes(r->scratch.v, n * sizeof(uint32_t),
@@ -138,8 +142,9 @@ static bool add_to_group(merger *x, groups *g, graft *r, const profile *p, size_
     return true;
 }
 
-/* Values only: one total.  Otherwise observations are appended; where the shapes of a group differ,
- * a timestamp without a value counts 1, and values without a time make the sample values-only. */
+/* Writes the joined sample of a group. Samples with values only become one total; otherwise
+ * observations are appended. Where the shapes of a group differ, a timestamp without a value counts
+ * 1, and all timestamps are removed if some values have none. */
 static bool put_group(merger *x, const groups *g, const group *c, i64s *values, u64s *times)
 {
     values->n = times->n = 0;
@@ -186,7 +191,7 @@ static bool put_group(merger *x, const groups *g, const group *c, i64s *values, 
     return true;
 }
 
-/* The window that holds all sources. */
+/* Extends the window of q to contain the window of p. */
 static void widen(profile *q, const profile *p)
 {
     if (!p->time_unix_nano) return;
@@ -197,7 +202,7 @@ static void widen(profile *q, const profile *p)
     q->duration_nano = (end > other ? end : other) - q->time_unix_nano;
 }
 
-/* What was joined is no longer the profile of any of these ids. */
+/* Records that a joined profile loses the ids of its sources. */
 static void lose_ids(merger *x, const target *t, const source *sources)
 {
     char hex[33];
@@ -215,7 +220,7 @@ static bool join_profile(merger *x, const target *t, const source *sources)
     groups g = {0};
     i64s values = {0};
     u64s times = {0};
-    graft_profile_head(t->first_of, t->first);
+    importer_profile_head(t->first_of, t->first);
     if (x->b.failed) return false;
     profile *q = &x->b.m.profiles.v[x->b.m.profiles.n - 1];
     if (sources[t->next - 1].next) {
@@ -236,20 +241,20 @@ static bool join_profile(merger *x, const target *t, const source *sources)
     return true;
 }
 
-/* ---- who belongs together ---- */
+/* ---- finding equal profiles ---- */
 
 static uint64_t hash_keyvalues(const keyvalues *k, uint64_t h)
 {
     return builder_hash_any(&(any){.kind = ANY_KVLIST, .n = (uint32_t)k->n, .kvlist = k->v}, h);
 }
 
-/* The distinct resources, scopes and profiles of all inputs, each in order of first use, the scopes
- * of a resource and the profiles of a scope chained: one look-up an envelope, however many. */
+/* The distinct resources, scopes and profiles of all inputs, in order of first use.  The scopes
+ * of a resource and the profiles of a scope form chains, so each envelope is looked up once. */
 typedef struct place {
-    const resource *resource; /* of a resource or a scope */
-    const scope *scope;       /* of a scope */
-    uint32_t first, last;     /* chain of what is inside: index + 1 */
-    uint32_t next;            /* in the chain of the outer one */
+    const resource *resource; /* set for a resource or a scope */
+    const scope *scope;       /* set for a scope */
+    uint32_t first, last;     /* chain of the inner entries: index + 1 */
+    uint32_t next;            /* in the chain of the outer entry */
     uint32_t outer;
 } place;
 
@@ -278,7 +283,7 @@ static uint32_t find_resource(joiner *j, const resource *r)
     return (uint32_t)(j->resources.n - 1);
 }
 
-/* Appends `index` to the chain of `outer`; the caller stores it in its own `next`. */
+/* Appends `index` to the chain of `outer`; the caller stores the result in `next`. */
 static void chain(place *outer, uint32_t index, uint32_t *next_of_last)
 {
     if (outer->last)
@@ -307,14 +312,15 @@ static uint32_t find_scope(joiner *j, uint32_t resource_i, const scope *s)
     return index;
 }
 
-static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, graft *r)
+static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, importer *r)
 {
     const dict *d = &r->m->dict;
     str type = d->strings.v[p->sample_type.type], unit = d->strings.v[p->sample_type.unit];
     uint64_t h =
         hash_bytes(type.p, type.n, hash_bytes(unit.p, unit.n, hash_mix(j->x->b.seed, scope_i)));
     h = hash_mix(h, (uint64_t)p->period);
-    if (p->original_payload.n) h = hash_mix(h, j->targets.n); /* joins nobody: do not queue up */
+    if (p->original_payload.n)
+        h = hash_mix(h, j->targets.n); /* never joined, so it is not added to a chain */
     if (!hash_index_room(&j->by_target, j->x->a)) return UINT32_MAX;
     uint32_t slot = hash_first(&j->by_target, h), at;
     for (; hash_next(&j->by_target, &slot, h, &at); slot++)
@@ -329,7 +335,7 @@ static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, graft
     return index;
 }
 
-static bool add_source(joiner *j, const profile *p, graft *r)
+static bool add_source(joiner *j, const profile *p, importer *r)
 {
     const scope *sc = &r->m->scopes.v[p->scope];
     uint32_t resource_i = find_resource(j, &r->m->resources.v[sc->resource]);

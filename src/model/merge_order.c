@@ -1,11 +1,14 @@
+/* The canonical order of stacks and samples. It depends only on the content of a model, so that
+ * equal profiles have equal bytes. */
 #include "model/internal.h"
 
 #include "base/ban.h"
 
-/* ---- canonical order: stacks sorted from the root, so that neighbours share their beginning ----
+/* ---- canonical order: stacks sorted from the root, so that neighbours share callers ----
  *
- * Locations compare by a hash of their content, not by their number: the order does not depend on
- * how the input numbered them, and sorting twice changes nothing.  It has no seed: it is an order. */
+ * Locations compare by a hash of their content, so the order does not depend on their numbers in
+ * the input, and sorting twice changes nothing. The hash has no seed because it determines the
+ * output. */
 
 static uint64_t hash_string(const dict *d, uint32_t i, uint64_t h)
 {
@@ -60,8 +63,8 @@ static int by_root(const void *a, const void *b)
     return d ? d : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* rank[stack] is its place in canonical order (the same for stacks that say the same), order[] the
- * stacks in use in that order. */
+/* rank[stack] is its position in canonical order (equal for equal stacks), order[] lists the
+ * used stacks in that order. */
 bool merge_stack_order(const model *m, arena *a, uint32_t **rank, uint32_t **order, size_t *n_out)
 {
     const dict *d = &m->dict;
@@ -95,8 +98,8 @@ static int by_key(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Samples of p by the rank of their stack, otherwise in their order: rank << 32 | sample.  Counting
- * sort where there are samples enough to pay for a pass over the ranks. */
+/* Sorts the samples of p by the rank of their stack, then by position: rank << 32 | sample.
+ * Uses a counting sort when there are enough samples to justify a pass over the ranks. */
 bool merge_sample_order(const profile *p, const uint32_t *rank, size_t n_ranks, arena *a,
                         uint64_t **out)
 {

@@ -1,3 +1,5 @@
+/* Compares models, sums samples and derives profile ids. model_equal builds the path of the first
+ * difference only when it finds one. */
 #include "model/model.h"
 
 #include "base/err.h"
@@ -32,7 +34,8 @@ void hex_encode(const uint8_t *p, size_t n, char *out)
 
 /* ---- ids ---- */
 
-/* SplitMix64: neighbours of k have nothing in common, so that senders who count their ids up do not meet derived ones. */
+/* Returns the constant of k (SplitMix64). Constants of neighbouring k are unrelated, so derived ids
+ * do not collide with consecutive ids of a sender. */
 static uint64_t scattered(uint64_t k)
 {
     uint64_t z = k * UINT64_C(0x9e3779b97f4a7c15);
@@ -41,7 +44,7 @@ static uint64_t scattered(uint64_t k)
     return z ^ (z >> 31);
 }
 
-/* Adds rather than combines bits: then a derived id does not lead to the first one as well as from it. */
+/* Adds, because with xor the first profile would also appear to be derived from the k-th. */
 void profile_id_derive(const uint8_t whole[16], size_t k, uint8_t out[16])
 {
     bool none = k == 0 || id_is_zero(whole, 16);
@@ -84,7 +87,8 @@ bool any_equal(const any *a, const any *b)
     case ANY_BOOL:
     case ANY_INT:
     case ANY_STRREF: return a->i == b->i;
-    case ANY_DOUBLE: return memcmp(&a->d, &b->d, sizeof a->d) == 0; /* NaN equals itself here */
+    case ANY_DOUBLE:                                   /* by bits, so that NaN equals itself */
+        return memcmp(&a->d, &b->d, sizeof a->d) == 0; /* NOLINT(*-comparison,cert-*) */
     case ANY_ARRAY:
         if (a->n != b->n) return false;
         for (uint32_t i = 0; i < a->n; i++)

@@ -1,14 +1,15 @@
 /* model/model.h - profiles in memory: one dictionary, columns of samples.  Pure.
  *
- * What OTLP says, as arrays.  Entry 0 of every table is the zero value and index 0 means "not set".
- * Strings are views: into the input (a decoded model) or the arena (a built one).  A model owns
- * nothing; it lives as long as its arena and, if decoded, its input.
+ * The model has the structure of OTLP, as arrays.  Entry 0 of every table is the zero value and
+ * index 0 means "not set".  Strings are views into the input (decoded models) or the arena (built
+ * models).  A model owns nothing; it is valid as long as its arena and, if decoded, its input.
  *
  *   model ── resources[] ── scopes[] ── profiles[] ── stack[] link[] attrs values times (columns)
  *     └──── dict: strings mappings functions locations+lines stacks attributes links
  *
- * A model is *checked* when every index is known to land in its table: all decoders and the builder
- * hand out checked models, except under DECODE_LENIENT, which `check` uses to look at broken data. */
+ * A model is *checked* when every index is known to be inside its table.  All decoders and the
+ * builder produce checked models, except under DECODE_LENIENT, which `check` uses to examine
+ * broken data. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -17,7 +18,7 @@
 /* ---- values ---- */
 
 typedef enum any_kind {
-    ANY_EMPTY, /* no member of the oneof is set: meaningful, kept (P-30) */
+    ANY_EMPTY, /* no member of the oneof is set, which is a valid value (P-30) */
     ANY_STRING,
     ANY_BOOL,
     ANY_INT,
@@ -58,8 +59,8 @@ static inline str any_str(const any *v) { return (str){v->s, v->n}; }
 
 /* ---- dictionary ---- */
 
-/* Element i covers [off[i], off[i+1]) of its pool; without off[] every element has `stride` entries
- * beginning at `base`, which is how nearly all profiles look and costs nothing. */
+/* Element i covers [off[i], off[i+1]) of its pool.  Without off[] every element has `stride`
+ * entries starting at `base`; nearly all profiles have this form. */
 typedef struct spans {
     const uint32_t *off;
     uint32_t base, stride;
@@ -69,7 +70,8 @@ typedef struct span {
     uint32_t at, n;
 } span;
 
-/* First of the entries that s covers; NULL when there are none (the pool may be NULL then). */
+/* Returns the first of the entries that s covers; NULL when there are none (the pool may be NULL
+ * then). */
 static inline const uint32_t *refs_at(const u32s *pool, span s)
 {
     return s.n ? pool->v + s.at : NULL;
@@ -124,7 +126,7 @@ typedef struct dict {
     VEC(function) functions;
     VEC(link_ids) links;
     VEC(attribute) attributes;
-    VEC(line) lines; /* pool of locations */
+    VEC(line) lines; /* pool: lines of locations */
     u32s attr_refs;  /* pool: attribute indices of mappings, locations and profiles */
     u32s stacks;     /* offsets into frames; n_stacks + 1 of them */
     u32s frames;     /* pool: location indices, leaf first */
@@ -135,7 +137,8 @@ static inline span dict_stack(const dict *d, uint32_t i)
 {
     return (span){d->stacks.v[i], d->stacks.v[i + 1] - d->stacks.v[i]};
 }
-/* "" for an index outside the table: safe on lenient models and in messages. */
+/* Returns "" for an index outside the table, which makes it safe for lenient models and
+ * messages. */
 static inline str dict_str(const dict *d, uint32_t i)
 {
     return i < d->strings.n ? d->strings.v[i] : (str){"", 0};
@@ -150,11 +153,11 @@ typedef struct profile {
     uint8_t profile_id[16]; /* all zero = not set */
     uint32_t dropped_attributes_count;
     uint32_t scope;       /* index of its scope */
-    bool has_sample_type; /* a source without types: written as a message that says nothing */
+    bool has_sample_type; /* false: the source has no types; an empty message is written */
     str original_payload_format, original_payload;
     span attrs; /* in dict.attr_refs */
 
-    /* The columns; those of all profiles lie in the pools below. */
+    /* The columns.  Their entries are in pools of the model, which all profiles share. */
     size_t n_samples;
     const uint32_t *stack; /* n_samples stack indices */
     const uint32_t *link;  /* n_samples link indices, or NULL: no sample has a link */
@@ -191,17 +194,17 @@ typedef struct resource {
 typedef struct model {
     dict dict;
     VEC(resource) resources;
-    VEC(scope) scopes;     /* those of one resource lie together */
-    VEC(profile) profiles; /* those of one scope lie together */
+    VEC(scope) scopes;     /* those of one resource are adjacent */
+    VEC(profile) profiles; /* those of one scope are adjacent */
     u32s sample_attrs;     /* pool: attribute indices of samples */
-    i64s values;           /* pool */
+    i64s values;           /* pool: values of samples */
     u64s times;            /* pool: Unix ns */
     uint64_t n_unknown;    /* fields skipped because no layout knows them */
-    uint64_t seed;         /* of hash tables that others make over it (base/arena.h) */
-    bool checked;          /* every index lands in its table */
+    uint64_t seed;         /* for hash tables over this model (base/arena.h) */
+    bool checked;          /* every index is inside its table */
 } model;
 
-/* ---- looking at a sample ---- */
+/* ---- samples ---- */
 
 typedef struct sample {
     uint32_t stack, link;
@@ -227,14 +230,15 @@ static inline sample sample_at(const model *m, const profile *p, size_t i)
     };
 }
 
-/* Observations of a sample: its values, or its timestamps at 1 each (P-63). */
+/* Returns the number of observations of a sample: its values, or its timestamps, which count 1 each
+ * (P-63). */
 static inline uint32_t sample_observations(const sample *s)
 {
     return s->n_values ? s->n_values : s->n_times;
 }
 
-/* Sum of the values; timestamps without values count 1 each.  Saturates; *saturated is set then
- * (NULL: do not care). */
+/* Returns the sum of the values; timestamps without values count 1 each.  The sum saturates,
+ * which sets *saturated (may be NULL). */
 int64_t sample_total(const sample *s, bool *saturated);
 int64_t add_saturating(int64_t a, int64_t b, bool *saturated);
 
@@ -245,23 +249,25 @@ static inline bool id_is_zero(const uint8_t *id, size_t n)
     return any_bit == 0;
 }
 
-/* Name of a profile id, trace id and so on: lower-case hex, 2n + 1 bytes. */
+/* Writes an id as lower-case hex digits: 2n + 1 bytes. */
 void hex_encode(const uint8_t *p, size_t n, char *out);
 
-/* OTLP has one type a profile, so a profile of several types becomes several, and an id is of one profile only (P-52).  The k-th
- * of them gets the id of the whole plus a constant of k: distinct, the same in every run, and the constants lead from any of them
- * back to the whole.  k = 0: the id itself.  No id gives none. */
+/* Derives the id of the k-th profile that a profile of several types is split into: OTLP has one
+ * type per profile, and ids are unique (P-52).  The derived id is `whole` plus a constant that
+ * depends on k, so it is distinct, the same in every run, and reversible.  k = 0 returns the id
+ * itself; a zero id stays zero. */
 void profile_id_derive(const uint8_t whole[16], size_t k, uint8_t out[16]);
-/* Is `id` derived from `whole`, with k < PROFILE_ID_TYPES? */
+/* Returns whether `id` is derived from `whole`, with k < PROFILE_ID_TYPES. */
 bool profile_id_leads(const uint8_t id[16], const uint8_t whole[16]);
 enum { PROFILE_ID_TYPES = 32 };
 
-/* Deep equality by value: tables and columns compare entry by entry in order.  Where they differ
- * the path of the first difference is put into `e` (code ERR_MISMATCH). */
+/* Compares tables and columns by value, entry by entry, in order. ERR_MISMATCH with the path of the
+ * first difference. */
 NODISCARD bool model_equal(const model *a, const model *b, err *e);
 NODISCARD bool any_equal(const any *a, const any *b);
-NODISCARD bool resource_equal(const resource *a, const resource *b); /* without its scopes */
-/* What is in use at a time (inuse_space): a later profile replaces it, sums make no sense. */
+NODISCARD bool resource_equal(const resource *a, const resource *b); /* ignores scopes */
+/* Returns whether values are levels, such as inuse_space: a later profile replaces an earlier
+ * one, and sums are meaningless. */
 bool profile_is_level(const model *m, const profile *p);
 
-NODISCARD bool scope_equal(const scope *a, const scope *b); /* without its profiles */
+NODISCARD bool scope_equal(const scope *a, const scope *b); /* ignores profiles */

@@ -1,3 +1,5 @@
+/* Splits a model into pieces of bounded size. The size of a piece is estimated from its columns
+ * and stacks; model_gc then drops the dictionary entries that the piece does not use. */
 #include "model/pieces.h"
 
 #include "model/merge.h"
@@ -7,18 +9,17 @@ typedef struct cutter {
     const model *m;
     size_t max_bytes;
     uint32_t *seen; /* by stack: the last piece that uses it */
-    uint32_t piece; /* from 1 */
-    arena work;     /* of the piece at hand */
+    uint32_t piece; /* number of the current piece, from 1 */
+    arena work;     /* memory of the current piece */
 } cutter;
-
-static bool spent(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 static size_t entries(const spans *s, size_t n)
 {
     return s->off ? s->off[n] - s->off[0] : (size_t)s->stride * n;
 }
 
-/* Bytes that the profile adds to the piece: its columns, and the stacks that no other profile of the piece uses. */
+/* Returns the bytes that the profile adds to the piece: its columns, and the stacks that no earlier
+ * profile of the piece uses. */
 static size_t weigh(cutter *x, const profile *p)
 {
     const dict *d = &x->m->dict;
@@ -34,7 +35,7 @@ static size_t weigh(cutter *x, const profile *p)
     return n;
 }
 
-/* The end of the piece that begins with profile `from`. */
+/* Returns the end of the piece that begins with profile `from`. */
 static size_t end_of_piece(cutter *x, size_t from)
 {
     size_t to = from, bytes = 0;
@@ -47,7 +48,7 @@ static size_t end_of_piece(cutter *x, size_t from)
     return to;
 }
 
-/* The scopes of a resource that have a profile in [from, to). */
+/* Adds the scopes of a resource that have a profile in [from, to). */
 static void cut_scopes(const model *m, const resource *r, size_t from, size_t to, model *out)
 {
     for (uint32_t i = r->first_scope; i < r->first_scope + r->n_scopes; i++) {
@@ -67,7 +68,7 @@ static void cut_scopes(const model *m, const resource *r, size_t from, size_t to
     }
 }
 
-/* Profiles [from, to) over the same dictionary and columns. */
+/* Sets *out to a model of the profiles [from, to), which shares dictionary and columns with m. */
 static bool cut(const model *m, size_t from, size_t to, arena *a, model *out)
 {
     size_t n = to - from;
@@ -91,25 +92,25 @@ static bool cut(const model *m, size_t from, size_t to, arena *a, model *out)
     return true;
 }
 
-static bool hand_on(cutter *x, size_t from, size_t to, model_each *each, void *who, err *e)
+static bool pass_piece(cutter *x, size_t from, size_t to, model_each *each, void *ctx, err *e)
 {
     model run, piece;
-    if (from == 0 && to == x->m->profiles.n) return each(who, x->m, e);
-    bool ok = cut(x->m, from, to, &x->work, &run) || spent(e);
-    ok = ok && model_gc(&run, &x->work, &piece, e) && each(who, &piece, e);
-    arena_free(&x->work); /* pieces differ: what is kept for the next one need not fit it */
+    if (from == 0 && to == x->m->profiles.n) return each(ctx, x->m, e);
+    bool ok = cut(x->m, from, to, &x->work, &run) || err_memory(e);
+    ok = ok && model_gc(&run, &x->work, &piece, e) && each(ctx, &piece, e);
+    arena_free(&x->work); /* freed, not reset: pieces differ in size */
     return ok;
 }
 
-bool model_pieces(const model *m, size_t max_bytes, arena *a, model_each *each, void *who, err *e)
+bool model_pieces(const model *m, size_t max_bytes, arena *a, model_each *each, void *ctx, err *e)
 {
     arena stacks = arena_beside(a);
     cutter x = {.m = m, .max_bytes = max_bytes, .work = arena_beside(a)};
     x.seen = arena_new(&stacks, uint32_t, dict_n_stacks(&m->dict) + 1);
-    bool ok = x.seen || spent(e);
+    bool ok = x.seen || err_memory(e);
     for (size_t from = 0, to; ok && from < m->profiles.n; from = to) {
         to = end_of_piece(&x, from);
-        ok = hand_on(&x, from, to, each, who, e);
+        ok = pass_piece(&x, from, to, each, ctx, e);
     }
     arena_free(&stacks);
     return ok;

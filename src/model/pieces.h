@@ -1,14 +1,17 @@
-/* model/pieces.h - a large model as several small ones, so that whoever encodes or keeps them needs memory for one.  Pure. */
+/* model/pieces.h - splits a large model into small ones, so that processing needs memory for one
+ * at a time.  Pure. */
 #pragma once
 #include "base/err.h"
 #include "model/model.h"
 
-/* The piece lives until the callback returns; false stops with its error. */
-typedef bool model_each(void *who, const model *piece, err *e);
+/* The piece is valid until the callback returns. If it returns false, model_pieces stops with its
+ * error. */
+typedef bool model_each(void *ctx, const model *piece, err *e);
 
-/* Calls `each` with pieces of `m`, a checked model: runs of whole profiles in the order of the model, each with its resource, its scope
- * and the entries of the dictionary that it uses.  A piece ends before the profile with which its columns and stacks would need
- * more than max_bytes; a profile is never split, so that one that is larger is a piece of its own.  A model that fits is
- * handed on as it is.  Scratch memory has the budget of `a`.  ERR_LIMIT: it is spent. */
-NODISCARD bool model_pieces(const model *m, size_t max_bytes, arena *a, model_each *each, void *who,
+/* Calls `each` with pieces of `m`, a checked model. A piece is a run of whole profiles in the order
+ * of the model, with their resources and scopes and the entries of the dictionary that they use.
+ * The columns and stacks of a piece need at most max_bytes; a larger profile is a piece of its own,
+ * because profiles are never split. A model that fits is passed unchanged. Scratch memory has the
+ * budget of `a`. ERR_MEMORY when the budget is used up. */
+NODISCARD bool model_pieces(const model *m, size_t max_bytes, arena *a, model_each *each, void *ctx,
                             err *e);

@@ -1,11 +1,15 @@
+/* Marks the used entries of each table, then moves them together and updates all references.
+ * Tables are swept from the outside in, because a removed location may have held the last
+ * reference to a function. */
 #include "model/sweep.h"
 
 #include "base/ban.h"
 
-/* to[i]: where entry i goes.  While entries are marked, 1 for those in use. */
+/* to[i] is the new position of entry i.  While entries are being marked, it is 1 for used
+ * entries. */
 typedef struct moves {
     uint32_t *to;
-    size_t n, kept;
+    size_t n, used;
 } moves;
 
 static bool moves_open(moves *v, size_t n, arena *work)
@@ -17,15 +21,15 @@ static bool moves_open(moves *v, size_t n, arena *work)
 
 static void use(moves *v, uint32_t i) { v->to[i] = 1; }
 
-/* The marks become places; false: all stay where they are. */
+/* Turns marks into positions.  Returns false when all entries stay. */
 static bool settle(moves *v)
 {
-    v->kept = 0;
-    for (size_t i = 0; i < v->n; i++) v->to[i] = v->to[i] ? (uint32_t)v->kept++ : 0;
-    return v->kept < v->n;
+    v->used = 0;
+    for (size_t i = 0; i < v->n; i++) v->to[i] = v->to[i] ? (uint32_t)v->used++ : 0;
+    return v->used < v->n;
 }
 
-/* Is entry i the one that goes to place to[i]?  A dropped one has the place of entry 0. */
+/* Returns whether entry i stays.  The position of a removed entry is 0. */
 static bool stays(const moves *v, size_t i) { return !i || v->to[i]; }
 
 /* ---- locations and functions ---- */
@@ -36,7 +40,7 @@ static void sweep_locations(dict *d, moves *v)
     if (!settle(v)) return;
     for (size_t i = 0; i < d->locations.n; i++)
         if (stays(v, i)) d->locations.v[v->to[i]] = d->locations.v[i];
-    d->locations.n = v->kept;
+    d->locations.n = v->used;
     for (size_t i = 0; i < d->frames.n; i++) d->frames.v[i] = v->to[d->frames.v[i]];
 }
 
@@ -49,7 +53,7 @@ static void sweep_functions(dict *d, moves *v)
     if (!settle(v)) return;
     for (size_t i = 0; i < d->functions.n; i++)
         if (stays(v, i)) d->functions.v[v->to[i]] = d->functions.v[i];
-    d->functions.n = v->kept;
+    d->functions.n = v->used;
     for (size_t i = 0; i < d->lines.n; i++) d->lines.v[i].function = v->to[d->lines.v[i].function];
 }
 
@@ -62,7 +66,7 @@ static void sweep_mappings(dict *d, uint32_t main, moves *v)
     if (!settle(v)) return;
     for (size_t i = 0; i < d->mappings.n; i++)
         if (stays(v, i)) d->mappings.v[v->to[i]] = d->mappings.v[i];
-    d->mappings.n = v->kept;
+    d->mappings.n = v->used;
     for (size_t i = 0; i < d->locations.n; i++)
         d->locations.v[i].mapping = v->to[d->locations.v[i].mapping];
 }
@@ -84,7 +88,7 @@ static void sweep_attributes(model *m, moves *v)
     if (!settle(v)) return;
     for (size_t i = 0; i < d->attributes.n; i++)
         if (stays(v, i)) d->attributes.v[v->to[i]] = d->attributes.v[i];
-    d->attributes.n = v->kept;
+    d->attributes.n = v->used;
     for (size_t i = 0; i < m->sample_attrs.n; i++)
         m->sample_attrs.v[i] = v->to[m->sample_attrs.v[i]];
     for (size_t i = 0; i < d->attr_refs.n; i++) d->attr_refs.v[i] = v->to[d->attr_refs.v[i]];
@@ -92,7 +96,7 @@ static void sweep_attributes(model *m, moves *v)
 
 /* ---- strings ---- */
 
-/* Calls `each` for every place that refers to a string. */
+/* Calls `each` for every reference to a string. */
 static void each_string(model *m, void (*each)(moves *, uint32_t *), moves *v)
 {
     dict *d = &m->dict;
@@ -120,7 +124,7 @@ static void sweep_strings(model *m, moves *v)
     dict *d = &m->dict;
     for (size_t i = 0; i < d->strings.n; i++)
         if (stays(v, i)) d->strings.v[v->to[i]] = d->strings.v[i];
-    d->strings.n = v->kept;
+    d->strings.n = v->used;
     each_string(m, move_string, v);
 }
 
@@ -140,7 +144,7 @@ bool model_sweep(model *m, uint32_t main, arena *a, err *e)
         sweep_attributes(m, &attrs);
         sweep_strings(m, &strings);
     } else {
-        err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+        arena_spent(a, e);
     }
     arena_free(&work);
     return ok;

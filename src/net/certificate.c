@@ -1,3 +1,5 @@
+/* Checks validity, chain order and names with OpenSSL.  Not part of tls.c, because these problems
+ * do not prevent the server from starting. */
 #include "net/certificate.h"
 
 #include "base/ban.h"
@@ -12,13 +14,13 @@ enum { MOST = 16, LINE = 512, WEEK = 7 * 86400, HOST = 256 };
 
 typedef struct checking {
     const certificate_opts *o;
-    void (*problem)(void *who, const char *line);
-    void *who;
+    void (*problem)(void *ctx, const char *line);
+    void *ctx;
     size_t n;
 } checking;
 
-static void say(checking *k, const char *fmt, ...) PRINTF(2, 3);
-static void say(checking *k, const char *fmt, ...)
+static void report(checking *k, const char *fmt, ...) PRINTF(2, 3);
+static void report(checking *k, const char *fmt, ...)
 {
     char text[LINE];
     int n = snprintf(text, sizeof text, "%s: ", k->o->path);
@@ -27,7 +29,7 @@ static void say(checking *k, const char *fmt, ...)
     if (n > 0 && n < LINE) vsnprintf(text + n, (size_t)(LINE - n), fmt, ap);
     va_end(ap);
     k->n++;
-    k->problem(k->who, text);
+    k->problem(k->ctx, text);
 }
 
 /* ---- time ---- */
@@ -56,14 +58,14 @@ static void check_time(checking *k, const X509 *x, size_t i)
         return;
     time_t soon = (to - from) / 4 < WEEK ? (to - from) / 4 : WEEK;
     if (now >= to)
-        say(k, "%s expired on %s: clients refuse it; replace it, then send SIGHUP", which,
-            date(to, at));
+        report(k, "%s expired on %s: clients reject it; replace it, then send SIGHUP", which,
+               date(to, at));
     else if (now < from)
-        say(k, "%s is not valid before %s: clients refuse it; check the clock, or replace it",
-            which, date(from, at));
+        report(k, "%s is not valid before %s: clients reject it; check the clock, or replace it",
+               which, date(from, at));
     else if (to - now < soon)
-        say(k, "%s expires on %s, in %lld hours: replace it, then send SIGHUP", which, date(to, at),
-            (long long)(to - now) / 3600);
+        report(k, "%s expires on %s, in %lld hours: replace it, then send SIGHUP", which,
+               date(to, at), (long long)(to - now) / 3600);
 }
 
 /* ---- names ---- */
@@ -81,19 +83,22 @@ static void check_names(checking *k, X509 *x)
 {
     GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
     if (!names) {
-        say(k, "the certificate names no host: clients refuse it; make one with a subjectAltName");
+        report(
+            k,
+            "the certificate names no host: clients reject it; create one with a subjectAltName");
         return;
     }
     GENERAL_NAMES_free(names);
     for (size_t i = 0; i < k->o->n_hosts; i++)
         if (!is_for(x, k->o->hosts[i]))
-            say(k,
-                "the certificate is not for %.*s, which `hosts` names: clients that come by this "
-                "name refuse it",
+            report(
+                k,
+                "the certificate does not cover %.*s, which `hosts` lists: clients that use this "
+                "name reject it",
                 STR_ARG(k->o->hosts[i]));
 }
 
-/* ---- all of the file ---- */
+/* ---- the chain ---- */
 
 static size_t read_all(const char *path, X509 *out[MOST])
 {
@@ -105,18 +110,19 @@ static size_t read_all(const char *path, X509 *out[MOST])
     return n;
 }
 
-size_t certificate_check(const certificate_opts *o, void (*problem)(void *who, const char *line),
-                         void *who)
+size_t certificate_check(const certificate_opts *o, void (*problem)(void *ctx, const char *line),
+                         void *ctx)
 {
-    checking k = {.o = o, .problem = problem, .who = who};
+    checking k = {.o = o, .problem = problem, .ctx = ctx};
     X509 *v[MOST];
     size_t n = read_all(o->path, v);
     for (size_t i = 0; i < n; i++) check_time(&k, v[i], i);
     for (size_t i = 1; i < n; i++)
         if (X509_check_issued(v[i], v[i - 1]) != X509_V_OK)
-            say(&k,
-                "certificate %zu did not sign certificate %zu: put the server's own first, then "
-                "the one that signed it, and so on",
+            report(
+                &k,
+                "certificate %zu did not sign certificate %zu: put the server's certificate first, "
+                "then its issuer, and so on",
                 i + 1, i);
     if (n) check_names(&k, v[0]);
     for (size_t i = 0; i < n; i++) X509_free(v[i]);

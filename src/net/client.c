@@ -1,3 +1,5 @@
+/* Dials on demand, sends over HTTP/1.1 or HTTP/2, and repeats a request once when a persistent
+ * connection was closed before it reached the peer. */
 #include "net/client.h"
 
 #include "net/conn.h"
@@ -12,30 +14,30 @@ struct http_client {
     loop *loop;
     char host[256], authority[272];
     conn *conn;
-    h2 *h2;        /* when the connection speaks it */
-    bool open;     /* the connection may be written to */
-    bool spoke_h2; /* the peer has sent a frame: what it speaks is certain */
+    h2 *h2;        /* NULL: the connection uses HTTP/1.1 */
+    bool open;     /* the connection is established */
+    bool spoke_h2; /* the peer has sent a frame, so its protocol is known */
     http1 http1;
-    http_message answer; /* of HTTP/1.1 */
+    http_message response; /* HTTP/1.1 only */
 
-    http_request now; /* under way */
+    http_request now; /* the open request */
     bool busy, sent;
-    bool reused; /* `now` went out on a connection that had served before */
-    bool heard;  /* a byte came back since it was sent */
-    uint64_t n_heard;
-    int32_t stream; /* HTTP/2 */
+    bool reused;   /* `now` was sent on a connection that had served other requests */
+    bool received; /* a byte arrived since `now` was sent */
+    uint64_t n_received;
+    int32_t stream; /* HTTP/2 only */
     unsigned served;
     loop_timer timeout, later;
-    err why; /* told by `later` */
-    http_misfit misfit;
+    err why; /* reported by `later` */
+    http_mismatch mismatch;
 };
 
 static bool begin(http_client *c, err *e);
 
-/* The two cannot talk, however often they try. */
-static bool misfit(http_client *c, http_misfit why, const char *what, err *e)
+/* Records a mismatch.  Repeating the request would not help. */
+static bool mismatch(http_client *c, http_mismatch why, const char *what, err *e)
 {
-    c->misfit = why;
+    c->mismatch = why;
     return err_set(e, ERR_UNSUPPORTED, "%s %s", c->authority, what);
 }
 
@@ -56,7 +58,7 @@ static void finish(http_client *c, const http_message *m, const err *e)
     c->busy = c->sent = false;
     loop_disarm(c->loop, &c->timeout);
     loop_disarm(c->loop, &c->later);
-    c->o.done(c->o.who, m, e);
+    c->o.done(c->o.ctx, m, e);
 }
 
 static void finish_err(http_client *c, const err *e)
@@ -66,26 +68,26 @@ static void finish_err(http_client *c, const err *e)
     finish(c, NULL, &why);
 }
 
-static void on_timeout(void *who)
+static void on_timeout(void *ctx)
 {
-    http_client *c = who;
+    http_client *c = ctx;
     err e = {0};
-    const char *what = !c->open ? "no connection" : "no answer";
+    const char *what = !c->open ? "no connection" : "no response";
     err_set(&e, ERR_SYS, "%s: %s within %.3g s", c->authority, what,
             (double)c->now.timeout / (double)NS_PER_S);
     finish_err(c, &e);
 }
 
-static void on_later(void *who)
+static void on_later(void *ctx)
 {
-    http_client *c = who;
+    http_client *c = ctx;
     if (c->why.code)
         finish_err(c, &c->why);
     else if (c->h2)
         h2_deliver(c->h2);
 }
 
-/* Failures inside http_client_send are told from the loop. */
+/* Reports a failure inside http_client_send later, from the loop. */
 static void fail_later(http_client *c, const err *e)
 {
     c->why = *e;
@@ -98,9 +100,9 @@ static bool send_http1(http_client *c, err *e)
 {
     const http_request *r = &c->now;
     buf *b = conn_out(c->conn);
-    http_message_reset(&c->answer);
-    c->answer.body.limit = c->o.max_body;
-    http1_begin(&c->http1, HTTP1_RESPONSE, &c->answer);
+    http_message_reset(&c->response);
+    c->response.body.limit = c->o.max_body;
+    http1_begin(&c->http1, HTTP1_RESPONSE, &c->response);
     if (!http1_put_request(b, r->method, r->path, str_of(c->authority), r->head, r->n_head,
                            r->body[0].n + r->body[1].n, e))
         return false;
@@ -135,85 +137,85 @@ static bool send_h2(http_client *c, err *e)
     h2_send s = {.head = head, .n_head = 4 + r->n_head, .body = {r->body[0], r->body[1]}};
     c->stream = h2_request(c->h2, &s, e);
     c->why = (err){0};
-    loop_arm(c->loop, &c->later, 0); /* should it have failed at once */
+    loop_arm(c->loop, &c->later, 0); /* delivers an immediate failure */
     return c->stream >= 0 && flush_h2(c, e);
 }
 
 static bool send_now(http_client *c, err *e)
 {
     c->sent = true;
-    c->heard = false;
-    c->n_heard = 0;
+    c->received = false;
+    c->n_received = 0;
     c->reused = c->served > 0;
     return c->h2 ? send_h2(c, e) : send_http1(c, e);
 }
 
-/* ---- what the connection tells ---- */
+/* ---- events of the connection ---- */
 
-static void h2_done(void *who, int32_t stream, http_message *m)
+static void h2_done(void *ctx, int32_t stream, http_message *m)
 {
-    http_client *c = who;
+    http_client *c = ctx;
     if (!c->busy || stream != c->stream) return;
     c->served++;
     finish(c, m, NULL);
 }
 
-static void h2_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+static void h2_failed(void *ctx, int32_t stream, bool unprocessed, const err *e)
 {
-    http_client *c = who;
-    (void)unprocessed; /* whoever asked tries again in any case */
+    http_client *c = ctx;
+    (void)unprocessed; /* the caller retries in any case */
     if (!c->busy || stream != c->stream) return;
     err why = *e;
     err_in(&why, "%s", c->authority);
     finish(c, NULL, &why);
 }
 
-static bool wants_h2(const http_client *c, conn *k)
+static bool uses_h2(const http_client *c, conn *k)
 {
     return conn_tls(k) ? str_eq(tls_alpn(conn_tls(k)), STR("h2")) : c->o.h2;
 }
 
-static void on_open(void *who, conn *k)
+static void on_open(void *ctx, conn *k)
 {
-    http_client *c = who;
+    http_client *c = ctx;
     err e = {0};
     c->conn = k;
     c->open = true;
-    if (wants_h2(c, k)) {
+    if (uses_h2(c, k)) {
         h2_opts o = {.max_body = c->o.max_body};
-        h2_events ev = {.done = h2_done, .failed = h2_failed, .who = c};
+        h2_events ev = {.done = h2_done, .failed = h2_failed, .ctx = c};
         c->h2 = h2_open(&o, &ev, &e);
     } else if (c->o.h2) {
-        misfit(c, HTTP_PEER_HTTP1, "speaks no HTTP/2, which gRPC needs", &e);
+        mismatch(c, HTTP_PEER_HTTP1, "does not support HTTP/2, which gRPC requires", &e);
     }
     if (!e.code && c->busy && !send_now(c, &e)) err_in(&e, "%s", c->authority);
     if (e.code) finish_err(c, &e);
 }
 
-/* A peer that speaks something else shows it in its first bytes. */
+/* Detects by the first bytes whether the peer uses another protocol. */
 static bool check_first(http_client *c, str bytes, err *e)
 {
     if (!c->o.to.tls && tls_begins((unsigned char)bytes.p[0]) && bytes.n > 1 && bytes.p[1] == 3)
-        return misfit(c, HTTP_PEER_TLS, "speaks TLS, not plaintext", e);
+        return mismatch(c, HTTP_PEER_TLS, "speaks TLS, not plaintext", e);
     /* An HTTP/2 peer begins with its SETTINGS frame: three bytes of length, then type 4. */
     bool settings = bytes.n >= 4 && bytes.p[0] == 0 && bytes.p[3] == 4;
     if (c->h2 && bytes.n >= 4 && !settings)
-        return misfit(c, HTTP_PEER_HTTP1, "speaks no HTTP/2, which gRPC needs", e);
-    if (!c->h2 && settings) return misfit(c, HTTP_PEER_HTTP2, "speaks gRPC, not HTTP/1.1", e);
+        return mismatch(c, HTTP_PEER_HTTP1, "does not support HTTP/2, which gRPC requires", e);
+    if (!c->h2 && settings) return mismatch(c, HTTP_PEER_HTTP2, "speaks gRPC, not HTTP/1.1", e);
     return true;
 }
 
 static bool take_http1(http_client *c, str bytes, err *e)
 {
     if (!c->busy || !c->sent)
-        return err_set(e, ERR_MALFORMED, "%s sent bytes nobody asked for", c->authority);
+        return err_set(e, ERR_MALFORMED, "%s sent unsolicited data", c->authority);
     if (!http1_feed(&c->http1, &bytes, e)) return false;
     if (c->http1.state != HTTP1_DONE) return true;
     c->served++;
     bool keep = c->http1.keeps && !bytes.n &&
-                !conn_unsent(c->conn); /* answered early: it is not listening */
+                !conn_unsent(c->conn); /* the peer responded early and no longer reads */
     if (!keep) drop_conn(c);
-    finish(c, &c->answer, NULL);
+    finish(c, &c->response, NULL);
     return true;
 }
 
@@ -226,14 +228,14 @@ static bool take_h2(http_client *c, str bytes, err *e)
     return true;
 }
 
-static void on_data(void *who, conn *k, str bytes)
+static void on_data(void *ctx, conn *k, str bytes)
 {
     (void)k;
-    http_client *c = who;
+    http_client *c = ctx;
     err e = {0};
-    bool first = !c->served && !c->heard && !c->spoke_h2;
-    c->heard = c->spoke_h2 = true;
-    c->n_heard += bytes.n;
+    bool first = !c->served && !c->received && !c->spoke_h2;
+    c->received = c->spoke_h2 = true;
+    c->n_received += bytes.n;
     bool ok = (!first || check_first(c, bytes, &e)) &&
               (c->h2 ? take_h2(c, bytes, &e) : take_http1(c, bytes, &e));
     if (ok) return;
@@ -241,21 +243,21 @@ static void on_data(void *who, conn *k, str bytes)
     finish_err(c, &e);
 }
 
-/* The connection is gone.  A kept one may have been closed while our request was on its way: such a request
- * goes out once more, on a new connection. */
-static void on_closed(void *who, conn *k, const err *e)
+/* The connection ended.  If the peer closed a persistent connection before the request arrived,
+ * sends the request once more on a new connection. */
+static void on_closed(void *ctx, conn *k, const err *e)
 {
-    http_client *c = who;
+    http_client *c = ctx;
     err why = *e;
-    tls_trouble shaken = conn_tls(k) ? tls_trouble_of(conn_tls(k)) : TLS_FINE;
+    tls_failure tls_why = conn_tls(k) ? tls_failure_of(conn_tls(k)) : TLS_OK;
     bool dialled = conn_dialled(k);
-    bool again = c->busy && c->sent && c->reused && !c->heard;
-    bool shaking = conn_tls(k) && (!c->open || shaken);
+    bool again = c->busy && c->sent && c->reused && !c->received;
+    bool in_handshake = conn_tls(k) && (!c->open || tls_why);
     c->conn = NULL;
     bool complete = c->busy && c->sent && !c->h2 && !why.code && http1_end(&c->http1, &why);
     drop_conn(c);
     if (complete) {
-        finish(c, &c->answer, NULL);
+        finish(c, &c->response, NULL);
         return;
     }
     if (!c->busy) return;
@@ -264,14 +266,14 @@ static void on_closed(void *who, conn *k, const err *e)
         why = (err){0};
         if (begin(c, &why)) return;
     }
-    if (!why.code) err_set(&why, ERR_SYS, "the peer closed the connection without an answer");
-    if (shaken == TLS_PLAINTEXT) {
+    if (!why.code) err_set(&why, ERR_SYS, "the peer closed the connection without a response");
+    if (tls_why == TLS_PLAINTEXT) {
         why = (err){0};
-        misfit(c, HTTP_PEER_PLAINTEXT, "speaks plaintext, not TLS", &why);
+        mismatch(c, HTTP_PEER_PLAINTEXT, "speaks plaintext, not TLS", &why);
     } else {
-        static const http_misfit of[] = {
+        static const http_mismatch of[] = {
             [TLS_UNTRUSTED] = HTTP_PEER_UNTRUSTED, [TLS_FAILED] = HTTP_PEER_TLS_FAILED};
-        if (shaking && dialled) c->misfit = shaken ? of[shaken] : HTTP_PEER_MUTE;
+        if (in_handshake && dialled) c->mismatch = tls_why ? of[tls_why] : HTTP_PEER_SILENT;
         err_in(&why, "%s", c->authority);
     }
     finish(c, NULL, &why);
@@ -281,7 +283,7 @@ static void on_closed(void *who, conn *k, const err *e)
 
 static bool begin(http_client *c, err *e)
 {
-    conn_events ev = {.open = on_open, .data = on_data, .closed = on_closed, .who = c};
+    conn_events ev = {.open = on_open, .data = on_data, .closed = on_closed, .ctx = c};
     c->conn = conn_dial(c->loop, c->host, c->o.to.port, c->o.tls, &ev, e);
     if (!c->conn) err_in(e, "%s", c->authority);
     return c->conn != NULL;
@@ -291,7 +293,7 @@ void http_client_send(http_client *c, const http_request *r)
 {
     err e = {0};
     c->now = *r;
-    c->misfit = HTTP_FITS;
+    c->mismatch = HTTP_MATCH;
     c->busy = true;
     c->sent = false;
     if (r->timeout) loop_arm(c->loop, &c->timeout, loop_now(c->loop) + r->timeout);
@@ -302,16 +304,16 @@ void http_client_send(http_client *c, const http_request *r)
 http_client *http_client_open(loop *l, const http_client_opts *o, err *e)
 {
     http_client *c = calloc(1, sizeof *c);
-    if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!c) return err_memory(e), NULL;
     c->o = *o, c->loop = l;
-    if (!c->o.max_body) c->o.max_body = HTTP_MAX_ANSWER;
+    if (!c->o.max_body) c->o.max_body = HTTP_MAX_RESPONSE;
     bool usual = o->to.port == (o->to.tls ? 443 : 80) && !o->to.has_port;
     snprintf(c->host, sizeof c->host, "%.*s", STR_ARG(o->to.host));
     snprintf(c->authority, sizeof c->authority, o->to.bracketed ? "[%s]" : "%s", c->host);
     size_t n = strlen(c->authority);
     if (!usual) snprintf(c->authority + n, sizeof c->authority - n, ":%u", o->to.port);
-    c->timeout = (loop_timer){.due = on_timeout, .who = c};
-    c->later = (loop_timer){.due = on_later, .who = c};
+    c->timeout = (loop_timer){.due = on_timeout, .ctx = c};
+    c->later = (loop_timer){.due = on_later, .ctx = c};
     return c;
 }
 
@@ -321,10 +323,10 @@ void http_client_close(http_client *c)
     drop_conn(c);
     loop_disarm(c->loop, &c->timeout);
     loop_disarm(c->loop, &c->later);
-    http_message_free(&c->answer);
+    http_message_free(&c->response);
     free(c);
 }
 
-uint64_t http_client_heard(const http_client *c) { return c->n_heard; }
-http_misfit http_client_misfit(const http_client *c) { return c->misfit; }
+uint64_t http_client_received(const http_client *c) { return c->n_received; }
+http_mismatch http_client_mismatch(const http_client *c) { return c->mismatch; }
 const char *http_client_authority(const http_client *c) { return c->authority; }

@@ -1,3 +1,5 @@
+/* Reads and writes of a connection, and when its memory may be freed: callbacks may close a
+ * connection while its own code runs, so freeing waits until the outermost call returns. */
 #include "net/conn_parts.h"
 
 #include "base/ban.h"
@@ -7,13 +9,13 @@
 #include <unistd.h>
 
 enum { READ = 64 << 10, READS_A_ROUND = 16, KEEP = 16 << 10 };
-/* Others are waiting for the loop. */
+/* Limit of the time that one connection may use per turn. */
 #define TURN_NS (2 * NS_PER_MS)
-/* A turn of the loop that takes longer leaves each further connection one read. */
+/* Once a turn has lasted this long, each further connection gets a single read. */
 #define LONG_TURN_NS (10 * NS_PER_MS)
 
-static void on_ready(void *who, uint32_t events);
-static void on_fail(void *who);
+static void on_ready(void *ctx, uint32_t events);
+static void on_fail(void *ctx);
 
 static void drop_front(buf *b, size_t n)
 {
@@ -21,13 +23,13 @@ static void drop_front(buf *b, size_t n)
     if (!b->n) buf_reset(b);
 }
 
-/* Thousands of connections that once were busy should not keep what they needed then. */
+/* Frees a large buffer that is empty, because idle connections should not hold memory. */
 static void trim(buf *b)
 {
     if (!b->n && b->cap > KEEP) buf_free(b);
 }
 
-/* ---- the life of the socket ---- */
+/* ---- lifetime ---- */
 
 void conn_release(conn *c)
 {
@@ -51,19 +53,19 @@ void conn_destroy(conn *c)
     free(c);
 }
 
-/* TLS has a word of its own for the end: a courtesy, it may be lost. */
-static void say_end(conn *c)
+/* Sends TLS's close_notify. Ignores errors. */
+static void send_close_notify(conn *c)
 {
     if (!c->tls || c->state != CONN_OPEN || c->failed || c->finished || c->out.n) return;
     tls_end(c->tls, &c->out);
-    if (c->out.n) (void)c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+    if (c->out.n) (void)c->world->send(c->world->ctx, c->watch.fd, c->out.p, c->out.n);
     buf_reset(&c->out);
 }
 
 void conn_finish(conn *c)
 {
     if (c->dead || c->failed || c->finished) return;
-    say_end(c);
+    send_close_notify(c);
     c->finished = true;
     (void)shutdown(c->watch.fd, SHUT_WR);
 }
@@ -71,7 +73,7 @@ void conn_finish(conn *c)
 void conn_close(conn *c)
 {
     if (!c) return;
-    say_end(c);
+    send_close_notify(c);
     conn_release(c);
     c->dead = true;
     if (!c->busy) conn_destroy(c);
@@ -83,16 +85,16 @@ void conn_leave(conn *c)
     if (--c->busy == 0 && c->dead) conn_destroy(c);
 }
 
-void conn_say_closed(conn *c, const err *e)
+void conn_report_closed(conn *c, const err *e)
 {
     if (c->dead) return;
     err why = *e;
     conn_release(c);
-    c->dead = true; /* the owner need not and must not close it */
-    c->ev.closed(c->ev.who, c, &why);
+    c->dead = true; /* conn_leave frees it */
+    c->ev.closed(c->ev.ctx, c, &why);
 }
 
-/* Failures are told by the loop, never inside a call of the owner's. */
+/* Reports a failure later, from the loop, so that no call by the owner runs a callback. */
 static void fail_later(conn *c, const err *e)
 {
     if (c->failed || c->dead) return;
@@ -101,22 +103,22 @@ static void fail_later(conn *c, const err *e)
     loop_arm(c->loop, &c->fail, 0);
 }
 
-static void on_fail(void *who)
+static void on_fail(void *ctx)
 {
-    conn *c = who;
+    conn *c = ctx;
     conn_enter(c);
-    conn_say_closed(c, &c->why);
+    conn_report_closed(c, &c->why);
     conn_leave(c);
 }
 
 conn *conn_new(loop *l, tls_context *t, const char *host, const conn_events *ev, err *e)
 {
     conn *c = calloc(1, sizeof *c);
-    if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!c) return err_memory(e), NULL;
     *c = (conn){.loop = l, .world = loop_world(l), .ev = *ev};
     c->watch = (loop_watch){-1, on_ready, c};
-    c->next = (loop_timer){.due = conn_on_next_address, .who = c};
-    c->fail = (loop_timer){.due = on_fail, .who = c};
+    c->next = (loop_timer){.due = conn_on_next_address, .ctx = c};
+    c->fail = (loop_timer){.due = on_fail, .ctx = c};
     if (t && !(c->tls = tls_open(t, host, e))) conn_destroy(c), c = NULL;
     return c;
 }
@@ -146,14 +148,14 @@ static void watch_for(conn *c)
 static bool send_some(conn *c, err *e)
 {
     while (c->out.n) {
-        ssize_t n = c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+        ssize_t n = c->world->send(c->world->ctx, c->watch.fd, c->out.p, c->out.n);
         if (n > 0) {
             drop_front(&c->out, (size_t)n);
             c->sent += (uint64_t)n;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
         } else if ((errno == EPIPE || errno == ECONNRESET) && !c->over) {
-            c->mute = true; /* an answer may wait to be read: the reader finds it, or the end */
+            c->write_closed = true; /* a response may still be readable */
             buf_reset(&c->out);
         } else if (errno != EINTR) {
             return err_sys(e, errno, "the connection broke while sending");
@@ -170,17 +172,17 @@ static bool push(conn *c, err *e)
         bool ok = !b->failed;
         if (ok && c->tls) {
             ok = tls_seal(c->tls, buf_view(b), &c->out, e);
-        } else if (ok && !c->out.n) { /* nothing waits: hand the buffer on instead of copying it */
+        } else if (ok && !c->out.n) { /* nothing is pending: move the buffer, do not copy */
             buf t = c->out;
             c->out = *b, *b = t;
         } else {
             buf_str(&c->out, buf_view(b));
         }
         buf_reset(b);
-        trim(b); /* what is sealed waits in c->out: a slow reader would hold it twice */
-        if (c->mute) buf_reset(&c->out);
-        if (!ok || c->out.failed) return err_set(e, ERR_LIMIT, "out of memory");
-        c->unsaid = true;
+        trim(b); /* c->out has the data now; slow readers should not occupy both */
+        if (c->write_closed) buf_reset(&c->out);
+        if (!ok || c->out.failed) return err_memory(e);
+        c->drain_pending = true;
     }
     return send_some(c, e);
 }
@@ -207,7 +209,7 @@ uint64_t conn_acked(const conn *c)
 static size_t held(const buf *b) { return b->n ? b->head + b->cap : 0; }
 size_t conn_held(const conn *c) { return held(&c->out) + held(&c->plain_out); }
 
-bool conn_deaf(const conn *c) { return c->mute; }
+bool conn_is_write_closed(const conn *c) { return c->write_closed; }
 int conn_fd(const conn *c) { return c->watch.fd; }
 bool conn_dialled(const conn *c) { return c->state != CONN_DIALLING; }
 tls *conn_tls(const conn *c) { return c->tls; }
@@ -236,7 +238,7 @@ static bool opened(conn *c, err *e)
 {
     c->state = CONN_OPEN;
     watch_for(c);
-    c->ev.open(c->ev.who, c);
+    c->ev.open(c->ev.ctx, c);
     return c->dead || c->failed || push(c, e);
 }
 
@@ -252,7 +254,7 @@ static bool take_plain(conn *c, err *e)
     bool was_open = c->state == CONN_OPEN;
     if (!was_open && tls_ready(c->tls) && !opened(c, e)) return false;
     if (c->plain_in.n && !c->dead && !c->failed) {
-        c->ev.data(c->ev.who, c, buf_view(&c->plain_in));
+        c->ev.data(c->ev.ctx, c, buf_view(&c->plain_in));
         buf_reset(&c->plain_in);
     }
     return c->dead || c->failed || send_some(c, e);
@@ -260,32 +262,33 @@ static bool take_plain(conn *c, err *e)
 
 static bool take_bytes(conn *c, str bytes, err *e)
 {
-    if (!c->tls) return c->ev.data(c->ev.who, c, bytes), true;
+    if (!c->tls) return c->ev.data(c->ev.ctx, c, bytes), true;
     err why = {0};
     bool ok = tls_feed(c->tls, bytes, &c->plain_in, &c->out, &why);
-    if (!ok) { /* first what came before the failure; the alert may go out or not */
+    if (!ok) { /* deliver the bytes before the failure; try to send the alert */
         if (c->plain_in.n && c->state == CONN_OPEN)
-            c->ev.data(c->ev.who, c, buf_view(&c->plain_in));
+            c->ev.data(c->ev.ctx, c, buf_view(&c->plain_in));
         buf_reset(&c->plain_in);
         if (!c->dead && c->out.n)
-            (void)c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+            (void)c->world->send(c->world->ctx, c->watch.fd, c->out.p, c->out.n);
         *e = why;
         return c->dead;
     }
     return take_plain(c, e);
 }
 
-/* true: the owner has something to say yet. */
+/* Called at the end of the peer's data. Returns true when the owner will still write. */
 static bool ended(conn *c, err *e)
 {
     if (c->state == CONN_HANDSHAKE)
         return err_set(e, ERR_SYS, "the peer closed the connection during the TLS handshake");
-    if (c->mute) return err_set(e, ERR_SYS, "the peer closed the connection before all was sent");
-    c->over = c->ev.ended && c->ev.ended(c->ev.who, c);
+    if (c->write_closed)
+        return err_set(e, ERR_SYS, "the peer closed the connection before everything was sent");
+    c->over = c->ev.ended && c->ev.ended(c->ev.ctx, c);
     return c->over || c->dead;
 }
 
-/* false: it is over; e->code ERR_OK when the peer was done. */
+/* Returns false when the connection ended; e->code is ERR_OK when the peer closed it. */
 static bool read_some(conn *c, err *e)
 {
     char chunk[READ];
@@ -293,7 +296,7 @@ static bool read_some(conn *c, err *e)
     if (now - loop_turn_began(c->loop) >= LONG_TURN_NS) until = now;
     for (int i = 0; i < READS_A_ROUND && !c->paused; i++) {
         if (i && loop_now(c->loop) >= until) break;
-        ssize_t n = c->world->recv(c->world->who, c->watch.fd, chunk, sizeof chunk);
+        ssize_t n = c->world->recv(c->world->ctx, c->watch.fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
         if (n < 0) return err_sys(e, errno, "the connection broke");
@@ -305,18 +308,18 @@ static bool read_some(conn *c, err *e)
     return true;
 }
 
-static void say_drained(conn *c)
+static void report_drained(conn *c)
 {
-    if (!c->unsaid || c->out.n || c->plain_out.n || c->dead || c->failed) return;
-    c->unsaid = false;
-    if (c->ev.drained) c->ev.drained(c->ev.who, c);
+    if (!c->drain_pending || c->out.n || c->plain_out.n || c->dead || c->failed) return;
+    c->drain_pending = false;
+    if (c->ev.drained) c->ev.drained(c->ev.ctx, c);
 }
 
-static void on_ready(void *who, uint32_t events)
+static void on_ready(void *ctx, uint32_t events)
 {
-    conn *c = who;
+    conn *c = ctx;
     err e = {0};
-    if (c->failed) return; /* its timer tells */
+    if (c->failed) return; /* on_fail reports it */
     conn_enter(c);
     bool ok = true;
     if (c->state == CONN_DIALLING) {
@@ -324,13 +327,13 @@ static void on_ready(void *who, uint32_t events)
     } else {
         bool gone = events & (EPOLLERR | EPOLLHUP);
         if (gone && (c->paused || c->over))
-            ok = err_set(&e, ERR_SYS, "the peer went away");
+            ok = err_set(&e, ERR_SYS, "the peer disconnected");
         else if (gone || events & EPOLLIN)
             ok = read_some(c, &e);
         if (ok && !c->dead && !c->failed) ok = send_some(c, &e);
-        if (ok) say_drained(c);
+        if (ok) report_drained(c);
         trim(&c->plain_in), trim(&c->plain_out), trim(&c->out);
     }
-    if (!ok) conn_say_closed(c, &e);
+    if (!ok) conn_report_closed(c, &e);
     conn_leave(c);
 }

@@ -1,17 +1,17 @@
-/* How a client's connection begins: a name becomes addresses, which are tried in turn. */
+/* Opens client connections: looks up a name and tries its addresses in turn. */
 #include "net/conn_parts.h"
 
 #include "base/ban.h"
 #include <errno.h>
 #include <sys/socket.h>
 
-/* How long an address may take while there are others to try. */
+/* Time limit for one address while others remain. */
 #define NEXT_ADDRESS_NS (2 * NS_PER_S)
 
 static bool dial_next(conn *c, err *e)
 {
     for (; c->at; c->at = c->at->ai_next) {
-        int fd = c->world->dial(c->world->who, c->at->ai_addr, c->at->ai_addrlen);
+        int fd = c->world->dial(c->world->ctx, c->at->ai_addr, c->at->ai_addrlen);
         err why = {0};
         if (fd < 0)
             err_sys(&why, errno, "cannot connect");
@@ -32,12 +32,12 @@ static void give_up_address(conn *c, int why)
     c->why.sys = why;
     conn_release(c);
     c->at = c->at->ai_next;
-    if (!dial_next(c, &e)) conn_say_closed(c, &e);
+    if (!dial_next(c, &e)) conn_report_closed(c, &e);
 }
 
-void conn_on_next_address(void *who)
+void conn_on_next_address(void *ctx)
 {
-    conn *c = who;
+    conn *c = ctx;
     conn_enter(c);
     c->why = (err){0};
     if (c->state == CONN_DIALLING) give_up_address(c, ETIMEDOUT);
@@ -58,7 +58,7 @@ void conn_on_dialled(conn *c)
     loop_disarm(c->loop, &c->next);
     err e = {0};
     c->why = e;
-    if (!conn_start(c, &e)) conn_say_closed(c, &e);
+    if (!conn_start(c, &e)) conn_report_closed(c, &e);
 }
 
 conn *conn_dial(loop *l, const char *host, uint16_t port, tls_context *t, const conn_events *ev,

@@ -1,4 +1,5 @@
-/* net/conn_parts.h - what the files of a connection share: conn.c (its life, bytes in and out), conn_dial.c (how a client's begins). */
+/* net/conn_parts.h - shared by conn.c (lifetime, reads and writes) and conn_dial.c (client
+ * connections). */
 #pragma once
 #include "net/conn.h"
 
@@ -11,39 +12,40 @@ struct conn {
     const world *world;
     conn_events ev;
     conn_state state;
-    loop_watch watch; /* fd -1: no socket now */
-    loop_timer next;  /* dialling: time for another address */
-    loop_timer fail;  /* delivers a failure that happened inside a call of the owner's */
-    err why;          /* of that failure */
+    loop_watch watch; /* fd -1: no socket */
+    loop_timer next;  /* dialling: when to try the next address */
+    loop_timer fail;  /* reports a failure that happened inside a call by the owner */
+    err why;          /* that failure */
     struct addrinfo *addresses, *at;
     tls *tls;
-    buf plain_out, out; /* plain_out: what the owner wrote, to be sealed; out: for the socket */
+    buf plain_out, out; /* plain_out: written by the owner; out: encrypted, for the socket */
     buf plain_in;
     uint64_t sent;
     uint32_t watching;
-    bool paused, failed, unsaid; /* unsaid: `drained` is due when all is out */
-    bool mute;                   /* the peer stopped listening, but may have said why */
-    bool over;                   /* the peer says no more */
-    bool finished;               /* no more from us */
-    unsigned busy;               /* events under way: freeing waits for them */
-    bool dead;                   /* closed while busy */
+    bool paused, failed, drain_pending; /* drain_pending: call `drained` when everything is sent */
+    bool write_closed;                  /* the peer no longer reads, but may have sent a response */
+    bool over;                          /* the peer closed its sending side */
+    bool finished;                      /* this side has closed its sending side */
+    unsigned busy;                      /* callbacks in progress; freeing waits for them */
+    bool dead;                          /* closed while busy */
 };
 
 /* ---- conn.c ---- */
 
 conn *conn_new(loop *l, tls_context *t, const char *host, const conn_events *ev, err *e);
-void conn_release(conn *c); /* its socket and timers */
+void conn_release(conn *c); /* releases socket and timers */
 void conn_destroy(conn *c);
-/* Brackets around everything that the loop calls: events inside may close the connection, which is freed at the end. */
+/* Every function that the loop calls starts with conn_enter and ends with conn_leave. Callbacks in
+ * between may close the connection; conn_leave then frees it. */
 void conn_enter(conn *c);
 void conn_leave(conn *c);
-void conn_say_closed(conn *c, const err *e);
+void conn_report_closed(conn *c, const err *e);
 NODISCARD bool conn_watch(conn *c, int fd, uint32_t events,
-                          err *e); /* takes the socket, also when it fails */
-/* The socket is connected: TLS begins, or it is open already. */
+                          err *e); /* takes ownership of the socket, even on failure */
+/* Called when the socket is connected. Starts TLS, or reports the connection as open. */
 NODISCARD bool conn_start(conn *c, err *e);
 
 /* ---- conn_dial.c ---- */
 
-void conn_on_dialled(conn *c);        /* the socket is connected, or failed to */
-void conn_on_next_address(void *who); /* this address takes too long */
+void conn_on_dialled(conn *c);        /* called when connect succeeded or failed */
+void conn_on_next_address(void *ctx); /* called when the current address takes too long */

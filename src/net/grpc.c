@@ -1,4 +1,6 @@
+/* Status codes, frames and header encodings of gRPC; HTTP/2 itself is in h2.c. */
 #include "net/grpc.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
@@ -67,7 +69,7 @@ bool grpc_next(str *body, size_t max, grpc_frame *out, err *e)
     if (p[0] > 1)
         return err_set(e, ERR_MALFORMED, "a gRPC frame begins with %u instead of 0 or 1", p[0]);
     if (n > max)
-        return err_set(e, ERR_LIMIT, "a gRPC message of %zu bytes is over the limit of %zu", n,
+        return err_set(e, ERR_LIMIT, "a gRPC message of %zu bytes exceeds the limit of %zu", n,
                        max);
     if (n > body->n - GRPC_PREFIX) return err_set(e, ERR_MALFORMED, "a gRPC frame is cut off");
     *out = (grpc_frame){p[0] == 1, {body->p + GRPC_PREFIX, n}};
@@ -75,20 +77,13 @@ bool grpc_next(str *body, size_t max, grpc_frame *out, err *e)
     return true;
 }
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if ((c | 32) >= 'a' && (c | 32) <= 'f') return (c | 32) - 'a' + 10;
-    return -1;
-}
-
 size_t grpc_message_text(str s, char *out, size_t n)
 {
     size_t k = 0;
     for (size_t i = 0; i < s.n && k + 1 < n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c == '%' && s.n - i > 2 && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0) {
-            c = (unsigned char)(hex(s.p[i + 1]) << 4 | hex(s.p[i + 2]));
+        if (c == '%' && s.n - i > 2 && hex_digit(s.p[i + 1]) >= 0 && hex_digit(s.p[i + 2]) >= 0) {
+            c = (unsigned char)(hex_digit(s.p[i + 1]) << 4 | hex_digit(s.p[i + 2]));
             i += 2;
         }
         out[k++] = c < ' ' || c == 127 ? ' ' : (char)c;

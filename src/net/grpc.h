@@ -28,30 +28,32 @@ typedef enum grpc_code {
 
 enum { GRPC_PREFIX = 5 };
 
-const char *grpc_code_name(grpc_code c); /* "UNAVAILABLE"; "UNKNOWN" for what is none */
-/* The text of grpc-status; what is no number is GRPC_UNKNOWN. */
+const char *grpc_code_name(grpc_code c); /* "UNAVAILABLE"; "UNKNOWN" for invalid codes */
+/* Parses grpc-status; invalid text is GRPC_UNKNOWN. */
 grpc_code grpc_code_parse(str text);
-/* What an HTTP status means when there is no grpc-status (gRPC over HTTP2, http-grpc-status-mapping). */
+/* Returns the code for an HTTP status when grpc-status is missing (gRPC's
+ * http-grpc-status-mapping). */
 grpc_code grpc_code_of_http(unsigned status);
 
 typedef struct grpc_frame {
-    bool packed; /* compressed as grpc-encoding says */
+    bool packed; /* compressed with grpc-encoding */
     str message;
 } grpc_frame;
 
 void grpc_put_prefix(uint8_t prefix[GRPC_PREFIX], bool packed, uint32_t n);
 
-/* The next frame of a body, which *body moves past.  false at its end, or when it is cut off or broken
- * (e->code ERR_MALFORMED); more than max bytes: ERR_LIMIT, before they have arrived. */
+/* Reads the next frame and moves *body past it.  Returns false at the end, for a truncated or
+ * invalid frame (ERR_MALFORMED), and for a frame whose prefix states more than max bytes
+ * (ERR_LIMIT). */
 NODISCARD bool grpc_next(str *body, size_t max, grpc_frame *out, err *e);
 
-/* grpc-message without its percent-encoding; control characters become blanks.  out has room for n bytes
- * and is terminated; returns its length. */
+/* Decodes grpc-message; control characters become spaces.  Writes at most n bytes including the
+ * NUL; returns the length. */
 size_t grpc_message_text(str encoded, char *out, size_t n);
-/* The same the other way, for servers. */
+/* Encodes grpc-message, for servers. */
 void grpc_put_message_text(buf *b, str text);
 
-/* "10000m": grpc-timeout of so many ns, at most eight digits, rounded up; at least 12 bytes. */
+/* Formats grpc-timeout, "10000m": at most eight digits, rounded up. */
 void grpc_timeout_text(uint64_t ns, char out[12]);
-/* ns of grpc-timeout; false: it is none. */
+/* Parses grpc-timeout.  Returns false when it is invalid. */
 NODISCARD bool grpc_timeout_parse(str text, uint64_t *ns);

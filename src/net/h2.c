@@ -1,14 +1,16 @@
+/* HTTP/2 sessions: options of nghttp2, input, output, shutdown.  Input is fed in slices, so that
+ * the work of one turn stays bounded. */
 #include "net/h2_session.h"
 
 #include "base/ban.h"
 
 enum {
-    SLICE = 8 << 10, /* fed at a time: the limits of a turn are looked at in between */
+    SLICE = 8 << 10, /* bytes fed at a time; turn limits are checked in between */
     MAX_STREAMS = 100,
-    WINDOW = 1 << 20,     /* a stream may send this much ahead */
-    MAX_CONTROL = 64,     /* SETTINGS and PING in a queue: more is an attack */
-    RESETS = 200,         /* a client may reset so many streams at once ... */
-    RESETS_A_SECOND = 50, /* ... and so many in the long run */
+    WINDOW = 1 << 20,     /* flow-control window of a stream */
+    MAX_CONTROL = 64,     /* limit of queued replies to SETTINGS and PING */
+    RESETS = 200,         /* streams that a client may reset in a burst ... */
+    RESETS_A_SECOND = 50, /* ... and on average */
 };
 
 static int new_session(h2 *s)
@@ -31,16 +33,16 @@ static int new_session(h2 *s)
 h2 *h2_open(const h2_opts *o, const h2_events *ev, err *e)
 {
     h2 *s = calloc(1, sizeof *s);
-    if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!s) return err_memory(e), NULL;
     *s = (h2){.o = *o, .ev = *ev};
-    if (!s->o.max_body) s->o.max_body = HTTP_MAX_ANSWER;
+    if (!s->o.max_body) s->o.max_body = HTTP_MAX_RESPONSE;
     nghttp2_settings_entry set[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, o->max_streams ? o->max_streams : MAX_STREAMS},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HTTP_MAX_HEAD},
         {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
     };
-    size_t n = ARRAY_LEN(set) - (o->server ? 1 : 0); /* a server has no say about push */
+    size_t n = ARRAY_LEN(set) - (o->server ? 1 : 0); /* servers do not send this setting */
     int r = new_session(s);
     if (!r) r = nghttp2_submit_settings(s->ng, NGHTTP2_FLAG_NONE, set, n);
     if (!r) r = nghttp2_session_set_local_window_size(s->ng, NGHTTP2_FLAG_NONE, 0, 4 * WINDOW);
@@ -63,15 +65,15 @@ void h2_free(h2 *s)
     free(s);
 }
 
-/* The session is over.  The peer learns why from a GOAWAY, which h2_take has. */
+/* Ends the session; the next h2_take appends a GOAWAY with the reason. */
 static bool fail_feed(h2 *s, int why, err *e)
 {
-    if (why == NGHTTP2_ERR_NOMEM) return err_set(e, ERR_LIMIT, "out of memory");
+    if (why == NGHTTP2_ERR_NOMEM) return err_memory(e);
     if (why != NGHTTP2_ERR_CALLBACK_FAILURE && why != NGHTTP2_ERR_FLOODED)
-        return err_set(e, ERR_MALFORMED, "broken HTTP/2 from the peer: %s", nghttp2_strerror(why));
+        return err_set(e, ERR_MALFORMED, "invalid HTTP/2 from the peer: %s", nghttp2_strerror(why));
     (void)nghttp2_session_terminate_session(s->ng, NGHTTP2_ENHANCE_YOUR_CALM);
     if (s->why.code) return *e = s->why, false;
-    return err_set(e, ERR_LIMIT, "the peer floods the connection with frames that ask for nothing");
+    return err_set(e, ERR_LIMIT, "the peer sends too many frames without data");
 }
 
 static bool is_turn_over(const h2 *s)
@@ -89,7 +91,8 @@ bool h2_feed_some(h2 *s, str *bytes, const h2_work *most, h2_work *done, err *e)
         n = nghttp2_session_mem_recv(s->ng, (const uint8_t *)bytes->p, slice);
         if (n >= 0) *bytes = (str){bytes->p + n, bytes->n - (size_t)n};
     } while (n >= 0 && bytes->n && !is_turn_over(s));
-    /* on_header pauses; when this was the last byte, nghttp2 has yet to tell the end of its frame. */
+    /* on_header pauses nghttp2.  If it paused at the last byte, one more call delivers the end of
+     * the frame. */
     if (n >= 0 && !bytes->n && is_turn_over(s)) n = nghttp2_session_mem_recv(s->ng, NULL, 0);
     *done = s->done;
     return n >= 0 || fail_feed(s, (int)n, e);
@@ -106,12 +109,11 @@ bool h2_take(h2 *s, buf *out, size_t most, err *e)
     while (!most || out->n < most) {
         const uint8_t *p;
         ssize_t n = nghttp2_session_mem_send(s->ng, &p);
-        if (n < 0)
-            return err_set(e, ERR_LIMIT, "cannot go on with HTTP/2: %s", nghttp2_strerror((int)n));
+        if (n < 0) return err_set(e, ERR_LIMIT, "HTTP/2 failed: %s", nghttp2_strerror((int)n));
         if (n == 0) break;
         buf_put(out, p, (size_t)n);
     }
-    return !out->failed || err_set(e, ERR_LIMIT, "out of memory");
+    return !out->failed || err_memory(e);
 }
 
 bool h2_over(const h2 *s)
@@ -122,14 +124,14 @@ bool h2_over(const h2 *s)
 
 size_t h2_reading(const h2 *s) { return s->n_reading; }
 size_t h2_owes(const h2 *s) { return s->owes; }
-uint64_t h2_heard(const h2 *s) { return s->heard; }
+uint64_t h2_received(const h2 *s) { return s->received; }
 uint64_t h2_files(const h2 *s) { return s->files; }
 
-void h2_end_troubled(h2 *s)
+void h2_end_failed(h2 *s)
 {
     for (h2_stream *t = s->streams, *next; t; t = next) {
         next = t->next;
-        if (!t->m.trouble || t->ended) continue;
+        if (!t->m.failure || t->ended) continue;
         if (t->headed)
             h2_stream_end(s, t);
         else

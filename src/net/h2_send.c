@@ -1,4 +1,4 @@
-/* Requests and answers on their way out. */
+/* Sends requests and responses: headers, bodies from memory or a file, trailers. */
 #include "net/h2_session.h"
 
 #include "base/ban.h"
@@ -11,7 +11,7 @@ static nghttp2_nv nv_of(const http_header *h)
                         .valuelen = h->value.n};
 }
 
-/* A file that cannot be read resets its stream: the client knows then that this is not all of it. */
+/* If the file cannot be read, resets the stream, so that the client notices. */
 static ssize_t read_file(h2 *s, h2_stream *t, uint8_t *p, size_t max, uint32_t *flags)
 {
     ssize_t n = spill_read(&t->file, t->file_at, p, max);
@@ -27,11 +27,11 @@ static ssize_t read_file(h2 *s, h2_stream *t, uint8_t *p, size_t max, uint32_t *
 }
 
 static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max, uint32_t *flags,
-                         nghttp2_data_source *from, void *who)
+                         nghttp2_data_source *from, void *ctx)
 {
     h2_stream *t = from->ptr;
     size_t n = 0;
-    if (t->file.fd >= 0) return read_file(who, t, p, max, flags);
+    if (t->file.fd >= 0) return read_file(ctx, t, p, max, flags);
     for (size_t i = 0; i < ARRAY_LEN(t->body); i++) {
         str *b = &t->body[i];
         size_t k = b->n < max - n ? b->n : max - n;
@@ -59,16 +59,16 @@ static bool fill_nv(const http_header *h, size_t n, nghttp2_nv *out, err *e)
     return true;
 }
 
-/* Trailers are sent later, so they are kept; the body stays the caller's. */
+/* Copies the trailers, which are sent later. The body still belongs to the caller. */
 static bool load(h2_stream *t, const h2_send *r, err *e)
 {
     memcpy(t->body, r->body, sizeof t->body);
     if (r->n_trailers > H2_MAX_SENT)
         return err_set(e, ERR_LIMIT, "more than %d trailers", H2_MAX_SENT);
     for (size_t i = 0; i < r->n_trailers; i++) {
-        http_header h = {http_message_keep(&t->m, r->trailers[i].name),
-                         http_message_keep(&t->m, r->trailers[i].value)};
-        if (!h.name.p || !h.value.p) return err_set(e, ERR_LIMIT, "out of memory");
+        http_header h = {http_message_copy(&t->m, r->trailers[i].name),
+                         http_message_copy(&t->m, r->trailers[i].value)};
+        if (!h.name.p || !h.value.p) return err_memory(e);
         t->trailers[t->n_trailers++] = h;
     }
     return true;
@@ -78,7 +78,7 @@ int32_t h2_request(h2 *s, const h2_send *r, err *e)
 {
     nghttp2_nv nv[H2_MAX_SENT];
     h2_stream *t = h2_stream_new(s);
-    if (!t) return err_set(e, ERR_LIMIT, "out of memory"), -1;
+    if (!t) return err_memory(e), -1;
     int32_t id = -1;
     if (fill_nv(r->head, r->n_head, nv, e) && load(t, r, e)) {
         nghttp2_data_provider body = {.source.ptr = t, .read_callback = read_body};
@@ -94,10 +94,10 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
 {
     nghttp2_nv nv[H2_MAX_SENT];
     h2_stream *t = h2_stream_of(s, id);
-    if (!t) return err_set(e, ERR_MISMATCH, "the stream is gone");
+    if (!t) return err_set(e, ERR_MISMATCH, "the stream is closed");
     if (!fill_nv(r->head, r->n_head, nv, e) || !load(t, r, e)) return false;
     t->held = false;
-    http_message_answered(&t->m);
+    http_message_drop_body(&t->m);
     t->owes = H2_STREAM_COST;
     if (r->owned) {
         t->owned = *r->owned;
@@ -113,5 +113,5 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
     }
     nghttp2_data_provider body = {.source.ptr = t, .read_callback = read_body};
     int n = nghttp2_submit_response(s->ng, id, nv, r->n_head, &body);
-    return n == 0 || err_set(e, ERR_SYS, "cannot answer: %s", nghttp2_strerror(n));
+    return n == 0 || err_set(e, ERR_SYS, "cannot respond: %s", nghttp2_strerror(n));
 }

@@ -1,3 +1,4 @@
+/* Opens, queues, delivers and frees the streams of a session. */
 #include "net/h2_session.h"
 
 #include "base/ban.h"
@@ -55,8 +56,8 @@ h2_stream *h2_stream_new(h2 *s)
 
 void h2_stream_finish(h2 *s, h2_stream *t)
 {
-    if (t->told) return;
-    t->told = true;
+    if (t->reported) return;
+    t->reported = true;
     h2_stream **end = &s->finished;
     while (*end) end = &(*end)->next;
     unlink_stream(t);
@@ -72,12 +73,12 @@ void h2_deliver(h2 *s)
         link_stream(&s->streams, t);
         bool closed = t->closed;
         if (s->o.server && closed && !t->out) {
-            /* nobody has heard of it */
+            /* closed before it was delivered: nothing to report */
         } else if (t->ended && !t->why.code) {
             t->out = t->held = s->o.server;
-            s->ev.done(s->ev.who, t->id, &t->m);
+            s->ev.done(s->ev.ctx, t->id, &t->m);
         } else {
-            s->ev.failed(s->ev.who, t->id, t->unprocessed, &t->why);
+            s->ev.failed(s->ev.ctx, t->id, t->unprocessed, &t->why);
         }
         if (closed) h2_stream_free(s, t);
     }
@@ -97,7 +98,7 @@ void h2_stream_end(h2 *s, h2_stream *t)
 {
     if (t->ended) return;
     t->ended = true;
-    http_message_whole(&t->m);
+    http_message_complete(&t->m);
     if (s->o.server) s->n_reading--;
     s->idle_frames = 0;
     h2_stream_finish(s, t);

@@ -1,9 +1,12 @@
+/* An incremental parser.  It collects lines in a buffer and appends bodies to the message directly.
+ * It rejects everything that allows request smuggling. */
 #include "net/http1.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 #include <strings.h>
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 static bool is_token(unsigned char c)
 {
@@ -33,20 +36,13 @@ static bool is_word(str s, const char *word)
     return s.n == n && !strncasecmp(s.p, word, n);
 }
 
-static str trim(str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) s.p++, s.n--;
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t')) s.n--;
-    return s;
-}
-
-/* Is the word among those of a list with commas? */
+/* Returns whether a comma-separated list contains the word. */
 static bool has_word(str list, const char *word)
 {
     while (list.n) {
         const char *comma = memchr(list.p, ',', list.n);
         size_t n = comma ? (size_t)(comma - list.p) : list.n;
-        if (is_word(trim((str){list.p, n}), word)) return true;
+        if (is_word(str_trim((str){list.p, n}), word)) return true;
         n += comma != NULL;
         list = (str){list.p + n, list.n - n};
     }
@@ -66,7 +62,7 @@ void http1_begin(http1 *h, http1_kind kind, http_message *m)
     h->left = h->at = 0;
     h->keeps = h->began = h->closes = h->chunked = h->has_length = h->expects = false;
     h->n_hosts = 0;
-    h->admit = NULL, h->who = NULL;
+    h->admit = NULL, h->ctx = NULL;
 }
 
 /* ---- the first line ---- */
@@ -74,28 +70,30 @@ void http1_begin(http1 *h, http1_kind kind, http_message *m)
 static bool take_version(http1 *h, str v, err *e)
 {
     if (v.n != 8 || memcmp(v.p, "HTTP/1.", 7) != 0 || v.p[7] < '0' || v.p[7] > '9')
-        return fail(h, e, "this is no HTTP/1.1");
+        return fail(h, e, "this is not HTTP/1.1");
     h->keeps = h->minor = v.p[7] != '0';
     return true;
 }
 
 static bool take_status(http1 *h, str line, err *e)
 {
-    if (line.n < 12 || line.p[8] != ' ') return fail(h, e, "this is no HTTP/1.1 response");
+    if (line.n < 12 || line.p[8] != ' ') return fail(h, e, "this is not an HTTP/1.1 response");
     if (!take_version(h, (str){line.p, 8}, e)) return false;
     const char *d = line.p + 9;
     unsigned status = 0;
     for (int i = 0; i < 3; i++) {
-        if (d[i] < '0' || d[i] > '9') return fail(h, e, "the status is no number of three digits");
+        if (d[i] < '0' || d[i] > '9')
+            return fail(h, e, "the status is not a number of three digits");
         status = status * 10 + (unsigned)(d[i] - '0');
     }
     if (status < 100 || status > 599 || (line.n > 12 && line.p[12] != ' '))
-        return fail(h, e, "the status is no number of three digits");
+        return fail(h, e, "the status is not a number of three digits");
     h->m->status = status;
     return true;
 }
 
-/* "http://host:4318/v1/logs", as to a proxy, which a server has to take as well (RFC 9112 section 3.2.2). */
+/* Removes scheme and host from the absolute form "http://host:4318/v1/logs", which servers must
+ * accept (RFC 9112 section 3.2.2). */
 static str path_of(str target)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -121,12 +119,12 @@ static bool take_request(http1 *h, str line, err *e)
     const char *a = memchr(line.p, ' ', line.n);
     str rest = a ? (str){a + 1, line.n - (size_t)(a - line.p) - 1} : (str){0};
     const char *b = rest.n ? memchr(rest.p, ' ', rest.n) : NULL;
-    if (!b) return fail(h, e, "this is no HTTP/1.1 request");
+    if (!b) return fail(h, e, "this is not an HTTP/1.1 request");
     str method = {line.p, (size_t)(a - line.p)}, target = {rest.p, (size_t)(b - rest.p)};
     if (!http_name_valid(method) || !is_visible(target))
-        return fail(h, e, "this is no HTTP/1.1 request");
-    if (!http_message_keep_head(h->m, method, &h->m->method, e) ||
-        !http_message_keep_head(h->m, path_of(target), &h->m->path, e)) {
+        return fail(h, e, "this is not an HTTP/1.1 request");
+    if (!http_message_copy_head(h->m, method, &h->m->method, e) ||
+        !http_message_copy_head(h->m, path_of(target), &h->m->path, e)) {
         h->state = HTTP1_FAILED;
         return false;
     }
@@ -141,9 +139,9 @@ static bool take_length(http1 *h, str value, err *e)
     for (size_t i = 0; i < value.n; i++)
         if (value.p[i] < '0' || value.p[i] > '9' || ckd_mul(&v, v, 10u) ||
             ckd_add(&v, v, (unsigned)(value.p[i] - '0')))
-            return fail(h, e, "Content-Length is no number");
-    if (!value.n) return fail(h, e, "Content-Length is no number");
-    if (h->has_length && v != h->left) return fail(h, e, "two lengths that differ");
+            return fail(h, e, "Content-Length is not a number");
+    if (!value.n) return fail(h, e, "Content-Length is not a number");
+    if (h->has_length && v != h->left) return fail(h, e, "two Content-Length headers that differ");
     h->has_length = true;
     h->left = v;
     return true;
@@ -154,12 +152,10 @@ static bool take_header(http1 *h, str name, str value, err *e)
     if (is_word(name, "content-length")) return take_length(h, value, e);
     if (is_word(name, "transfer-encoding")) {
         if (h->chunked || !is_word(value, "chunked"))
-            return fail(h, e, "a Transfer-Encoding that is not `chunked`");
+            return fail(h, e, "a Transfer-Encoding other than `chunked`");
         h->chunked = true;
     }
-    if (is_word(
-            name,
-            "connection")) { /* whatever else it says, and in whatever order: RFC 9112 section 9.3 */
+    if (is_word(name, "connection")) { /* close takes precedence (RFC 9112 section 9.3) */
         h->closes |= has_word(value, "close");
         h->keeps = !h->closes && (h->keeps || has_word(value, "keep-alive"));
     }
@@ -173,7 +169,7 @@ static bool take_field(http1 *h, str line, http_headers *to, err *e)
     const char *colon = memchr(line.p, ':', line.n);
     str name = {line.p, colon ? (size_t)(colon - line.p) : 0};
     if (!colon || !http_name_valid(name)) return fail(h, e, "a header line without a name");
-    str value = trim((str){colon + 1, line.n - name.n - 1});
+    str value = str_trim((str){colon + 1, line.n - name.n - 1});
     if (!http_value_valid(value)) return fail(h, e, "a header with a control character");
     if (to == &h->m->head && !take_header(h, name, value, e)) return false;
     if (!http_message_add(h->m, to, name, value, e)) {
@@ -190,28 +186,29 @@ static void give_up_request(http1 *h)
     h->keeps = false;
 }
 
-/* A request is never too large to be answered. */
+/* Checks the Host header and calls `admit`.  A request that is too large is delivered with a
+ * failure, so that it gets a response. */
 static bool end_request_head(http1 *h, err *e)
 {
     if (h->n_hosts != 1 && (h->n_hosts || h->minor))
         return fail(h, e, h->n_hosts ? "two Host headers" : "no Host header");
-    if (h->admit) h->admit(h->who, h->m);
-    if (h->state == HTTP1_BODY && h->m->body.limit && h->left > h->m->body.limit && !h->m->trouble)
-        h->m->trouble = HTTP_TOO_LARGE;
-    if (h->m->trouble) give_up_request(h);
+    if (h->admit) h->admit(h->ctx, h->m);
+    if (h->state == HTTP1_BODY && h->m->body.limit && h->left > h->m->body.limit && !h->m->failure)
+        h->m->failure = HTTP_TOO_LARGE;
+    if (h->m->failure) give_up_request(h);
     if (h->state == HTTP1_BODY) h->m->expected = h->left;
     return true;
 }
 
-/* The empty line: what follows? */
+/* Called at the empty line after the headers.  Determines how the body is read. */
 static bool end_head(http1 *h, err *e)
 {
     unsigned s = h->m->status;
     bool response = h->kind == HTTP1_RESPONSE;
-    if (h->chunked && h->has_length) return fail(h, e, "both a length and chunks");
-    if (h->chunked && !h->minor && !response) return fail(h, e, "chunks in HTTP/1.0");
-    if (response && s >= 100 && s < 200) { /* interim: the real one follows */
-        if (s == 101) return fail(h, e, "the peer switches protocols, which nobody asked for");
+    if (h->chunked && h->has_length) return fail(h, e, "both Content-Length and chunked encoding");
+    if (h->chunked && !h->minor && !response) return fail(h, e, "chunked encoding in HTTP/1.0");
+    if (response && s >= 100 && s < 200) { /* interim: the final response follows */
+        if (s == 101) return fail(h, e, "the peer switches protocols without being asked");
         http_message_reset(h->m);
         h->state = HTTP1_START, h->has_length = h->chunked = false, h->left = 0;
         return true;
@@ -236,20 +233,15 @@ static bool take_chunk_size(http1 *h, str line, err *e)
     uint64_t v = 0;
     size_t i = 0;
     for (; i < line.n && i < 16; i++) {
-        char c = line.p[i];
-        unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                     : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                            : 16;
-        if (d == 16) break;
-        v = v << 4 | d;
+        int d = hex_digit(line.p[i]);
+        if (d < 0) break;
+        v = v << 4 | (unsigned)d;
     }
-    str more = trim(
-        (str){line.p + i, line.n - i}); /* an extension: nobody knows any, but they may be there */
+    str more = str_trim((str){line.p + i, line.n - i}); /* chunk extensions are ignored */
     if (!i || v >> 60 || (more.n && (more.p[0] != ';' || !http_value_valid(more))))
         return fail(h, e, "a chunk without a length");
     h->n_lines += more.n;
-    if (h->n_lines > HTTP_MAX_HEAD) return fail(h, e, "chunks with too much behind their lengths");
+    if (h->n_lines > HTTP_MAX_HEAD) return fail(h, e, "chunk extensions are too long");
     h->left = v;
     h->state = v ? HTTP1_CHUNK_BYTES : HTTP1_TRAILERS;
     return true;
@@ -266,7 +258,7 @@ static bool take_line(http1 *h, str line, err *e)
     case HTTP1_CHUNK: return take_chunk_size(h, line, e);
     case HTTP1_CHUNK_END:
         h->state = HTTP1_CHUNK;
-        return !line.n || fail(h, e, "a chunk is longer than it said");
+        return !line.n || fail(h, e, "a chunk is longer than its stated length");
     case HTTP1_TRAILERS:
         if (line.n) return take_field(h, line, &h->m->trailers, e);
         h->state = HTTP1_DONE;
@@ -287,11 +279,11 @@ static bool feed_line(http1 *h, str *in, err *e)
 {
     const char *end = memchr(in->p, '\n', in->n);
     size_t n = end ? (size_t)(end - in->p) + 1 : in->n;
-    bool body =
-        h->state == HTTP1_CHUNK || h->state == HTTP1_CHUNK_END; /* as many as there are chunks */
+    bool body = h->state == HTTP1_CHUNK ||
+                h->state == HTTP1_CHUNK_END; /* the number of chunks is not limited */
     if (n > sizeof h->line - h->n_line || (!body && h->n_lines + n > HTTP_MAX_HEAD)) {
         h->state = HTTP1_FAILED;
-        return err_at(e, ERR_LIMIT, h->at, "a header line or all of them are too long");
+        return err_at(e, ERR_LIMIT, h->at, "a header line, or all headers together, are too long");
     }
     memcpy(h->line + h->n_line, in->p, n);
     h->n_line += n;
@@ -302,7 +294,8 @@ static bool feed_line(http1 *h, str *in, err *e)
     bool whole = line.n && line.p[line.n - 1] == '\r';
     if (whole) line.n--;
     h->n_line = 0;
-    /* Of a request another reader in front of us may think otherwise (RFC 9112 section 2.2 lets us refuse). */
+    /* A proxy in front of the server may parse such a request differently, so it is rejected (RFC
+     * 9112 section 2.2). */
     if (!whole && h->kind == HTTP1_REQUEST)
         return fail(h, e, "a line ends without a carriage return");
     if (h->kind == HTTP1_REQUEST && line.n && memchr(line.p, '\r', line.n))
@@ -315,13 +308,13 @@ static bool feed_body(http1 *h, str *in, err *e)
     bool counted = h->state != HTTP1_UNTIL_END;
     size_t n = counted && h->left < in->n ? (size_t)h->left : in->n;
     if (h->kind == HTTP1_REQUEST) {
-        http_message_body_or_trouble(h->m, (str){in->p, n});
+        http_message_body_or_fail(h->m, (str){in->p, n});
     } else if (!http_message_body(h->m, (str){in->p, n}, e)) {
         h->state = HTTP1_FAILED;
         return false;
     }
     take(h, in, n);
-    if (h->m->trouble) return give_up_request(h), true;
+    if (h->m->failure) return give_up_request(h), true;
     if (!counted) return true;
     h->left -= n;
     if (h->left) return true;
@@ -337,14 +330,15 @@ bool http1_feed(http1 *h, str *in, err *e)
             h->state == HTTP1_BODY || h->state == HTTP1_CHUNK_BYTES || h->state == HTTP1_UNTIL_END;
         if (!(bytes ? feed_body(h, in, e) : feed_line(h, in, e))) return false;
     }
-    return h->state != HTTP1_FAILED || err_set(e, ERR_MALFORMED, "the message failed before");
+    return h->state != HTTP1_FAILED ||
+           err_set(e, ERR_MALFORMED, "reading this message has already failed");
 }
 
 bool http1_end(http1 *h, err *e)
 {
     if (h->state == HTTP1_UNTIL_END) h->state = HTTP1_DONE;
     if (h->state == HTTP1_DONE) return true;
-    if (!h->began) return err_set(e, ERR_SYS, "the peer closed the connection without an answer");
+    if (!h->began) return err_set(e, ERR_SYS, "the peer closed the connection without a response");
     h->state = HTTP1_FAILED;
     return err_set(e, ERR_SYS, "the peer closed the connection in the middle of a message");
 }
@@ -365,7 +359,7 @@ static bool put_headers(buf *b, const http_header *h, size_t n, err *e)
 static bool put_length(buf *b, size_t body_bytes, err *e)
 {
     buf_z(b, "Content-Length: "), buf_u64(b, body_bytes), buf_z(b, "\r\n\r\n");
-    return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
+    return !b->failed || err_memory(e);
 }
 
 bool http1_put_request(buf *b, str method, str path, str authority, const http_header *h, size_t n,
@@ -409,6 +403,6 @@ bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n,
     buf_printf(b, "HTTP/1.1 %u %s\r\n", status, text);
     if (!put_headers(b, h, n, e)) return false;
     if (status != 304) return put_length(b, body_bytes, e);
-    buf_z(b, "\r\n"); /* the length would be that of what is not sent (RFC 9110, 8.6) */
-    return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
+    buf_z(b, "\r\n"); /* a length would describe the body that is not sent (RFC 9110, 8.6) */
+    return !b->failed || err_memory(e);
 }

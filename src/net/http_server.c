@@ -1,3 +1,5 @@
+/* Listening, accepting and draining. http_server_input.c reads requests, http_server_client.c
+ * manages clients. */
 #include "net/http_server_parts.h"
 
 #include "net/listen.h"
@@ -10,20 +12,21 @@
 #include <unistd.h>
 
 enum { ACCEPTS_A_ROUND = 64 };
-/* When it drains: connections that said nothing for so long end at once, others after a grace. */
+/* While draining, connections that were quiet this long are closed at once, others after the grace
+ * period. */
 #define QUIET_NS NS_PER_S
 #define GRACE_NS (NS_PER_S / 4)
 
 /* ---- accepting ---- */
 
-/* Who comes is let in before those who say nothing, or begin to speak and do not go on. */
+/* Closes an idle connection, or one that has not finished its headers, in favour of a new one. */
 static bool make_room(http_server *s)
 {
     if (s->n.connections < s->o.connections) return true;
     client *c = s->oldest;
     while (c && (!client_is_idle(c) || c->owed)) c = c->next;
     if (!c)
-        for (c = s->oldest; c && !client_is_heading(c);) c = c->next;
+        for (c = s->oldest; c && !client_is_in_head(c);) c = c->next;
     if (c)
         client_end_idle(c, &s->n.closed_full);
     else
@@ -53,9 +56,9 @@ static void take_client(listener *l, int fd, const struct sockaddr_storage *a, s
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     *c = (client){.s = s, .from = l, .since = loop_now(s->loop), .file = SPILL_NONE};
     c->first = (loop_watch){fd, client_on_first, c};
-    c->tick = (loop_timer){.due = client_on_tick, .who = c};
-    c->turn = (loop_timer){.due = client_on_turn, .who = c};
-    c->passing = (loop_timer){.due = client_on_passing, .who = c};
+    c->tick = (loop_timer){.due = client_on_tick, .ctx = c};
+    c->turn = (loop_timer){.due = client_on_turn, .ctx = c};
+    c->passing = (loop_timer){.due = client_on_passing, .ctx = c};
     name_peer(c, a, n);
     client_enlist(c);
     s->n.connections++, s->n.accepted++;
@@ -71,12 +74,12 @@ static void listen_all(http_server *s, uint32_t events)
         if (s->listeners[i].watch.fd >= 0) loop_change(s->loop, &s->listeners[i].watch, events);
 }
 
-static void on_rested(void *who) { listen_all(who, EPOLLIN); }
+static void on_rested(void *ctx) { listen_all(ctx, EPOLLIN); }
 
-static void on_connection(void *who, uint32_t events)
+static void on_connection(void *ctx, uint32_t events)
 {
     (void)events;
-    listener *l = who;
+    listener *l = ctx;
     http_server *s = l->s;
     for (int i = 0; i < ACCEPTS_A_ROUND; i++) {
         struct sockaddr_storage a;
@@ -109,11 +112,11 @@ static void stop_listening(http_server *s)
     }
 }
 
-/* It said nothing for a while, or had its time to: if it is to be heard yet, it said so already. */
+/* Returns whether a connection was quiet for quiet_ns and has no unread input. */
 static bool may_end(const client *c, uint64_t quiet_ns)
 {
     return client_is_idle(c) && loop_now(c->s->loop) - c->since >= quiet_ns &&
-           !client_has_spoken(c);
+           !client_has_unread(c);
 }
 
 static void end_quiet(http_server *s, uint64_t quiet_ns)
@@ -122,32 +125,32 @@ static void end_quiet(http_server *s, uint64_t quiet_ns)
         next = c->next;
         bool outer = client_enter(c);
         if (c->h2 && (!quiet_ns || may_end(c, quiet_ns))) {
-            client_say_goodbye(c);
+            client_send_goaway(c);
             client_close_when_out(c);
         } else if (c->h2) {
             h2_announce_drain(c->h2);
             client_flush_h2(c);
         } else if (may_end(c, quiet_ns)) {
-            c->closing = true; /* behind the answer that it is still taking */
+            c->closing = true; /* closes after the response that is being sent */
             if (!c->conn || !conn_unsent(c->conn)) client_end(c);
         }
         client_leave(c, outer);
     }
 }
 
-static void on_drain(void *who) { end_quiet(who, 0); }
+static void on_drain(void *ctx) { end_quiet(ctx, 0); }
 
 /* ---- the server ---- */
 
 http_server *http_server_open(loop *l, const http_limits *o, const http_server_events *ev, err *e)
 {
     http_server *s = calloc(1, sizeof *s);
-    if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!s) return err_memory(e), NULL;
     *s = (http_server){.loop = l, .ev = *ev};
     http_server_limits(s, o);
-    s->rest = (loop_timer){.due = on_rested, .who = s};
-    s->drain = (loop_timer){.due = on_drain, .who = s};
-    s->relief = (loop_timer){.due = http_server_on_relief, .who = s};
+    s->rest = (loop_timer){.due = on_rested, .ctx = s};
+    s->drain = (loop_timer){.due = on_drain, .ctx = s};
+    s->evicted = (loop_timer){.due = http_server_on_evicted, .ctx = s};
     return s;
 }
 
@@ -158,7 +161,7 @@ void http_server_limits(http_server *s, const http_limits *o)
     if (!s->o.streams) s->o.streams = 100;
     if (!s->o.body) s->o.body = (size_t)64 << 20;
     if (!s->o.bodies) s->o.bodies = (size_t)128 << 20;
-    if (!s->o.answers) s->o.answers = (size_t)64 << 20;
+    if (!s->o.responses) s->o.responses = (size_t)64 << 20;
     if (!s->o.files) s->o.files = (uint64_t)1 << 30;
     if (!s->o.head_ns) s->o.head_ns = 10 * NS_PER_S;
     if (!s->o.idle_ns) s->o.idle_ns = 120 * NS_PER_S;
@@ -187,8 +190,8 @@ bool http_server_listen(http_server *s, int fd, tls_context *t, bool plain, err 
 
 void http_server_tls(http_server *s, tls_context *t) { s->tls = t; }
 
-/* A request may be on its way on every connection that was busy a moment ago: it is answered, and the response says that it is the
- * last one.  So it is on connections that nobody accepted yet. */
+/* Requests may be in transit on recently busy connections and on connections that are not accepted
+ * yet.  They get a response that announces the end of the connection. */
 void http_server_drain(http_server *s)
 {
     if (s->draining) return;
@@ -202,7 +205,8 @@ void http_server_drain(http_server *s)
 
 bool http_server_idle(const http_server *s) { return !s->oldest; }
 
-/* HTTP/2 answers of this round go out at its end, which will not come: as much as the socket takes. */
+/* Sends the HTTP/2 responses that would normally be sent at the end of the turn: there is no
+ * further turn. */
 static void flush_last(client *c)
 {
     bool outer = client_enter(c);
@@ -219,9 +223,9 @@ void http_server_close(http_server *s)
     if (!s) return;
     stop_listening(s);
     while (s->oldest) flush_last(s->oldest);
-    loop_disarm(s->loop, &s->relief);
+    loop_disarm(s->loop, &s->evicted);
     loop_disarm(s->loop, &s->drain);
-    spares_free(&s->pool.spares);
+    body_cache_free(&s->pool.body_cache);
     free(s);
 }
 

@@ -1,4 +1,5 @@
-/* One client: its place in the list, what it holds, its clock and its end. */
+/* One client: its position in the list, its memory, its timeouts and its end.  The memory of all
+ * clients' responses has one limit; when it is reached, clients that do not read are closed. */
 #include "net/http_server_parts.h"
 
 #include "base/ban.h"
@@ -6,23 +7,26 @@
 #include <unistd.h>
 
 enum {
-    TICKS = 4,         /* a stall is measured in so many pieces */
-    PIECE = 256 << 10, /* of HTTP/2 that goes out; so many are a turn: */
+    TICKS = 4,         /* a stall is measured in this many intervals */
+    PIECE = 256 << 10, /* bytes of HTTP/2 sent at a time; pieces per turn: */
     PIECES_A_TURN = 4,
 };
 
 #define LINGER_NS (5 * NS_PER_S)
-/* HTTP/2: so long at least, twice as long at most. */
+/* An HTTP/2 stream lingers at least this long and at most twice as long. */
 #define PASSING_NS (5 * NS_PER_S / 2)
 #define DRAIN_LINGER_NS NS_PER_S
-/* While answers over the limit wait: who takes less than this, in a second or more, is closed. */
+/* While responses exceed the limit, clients that read more slowly than this are closed after a
+ * second. */
 #define OWED_RATE ((uint64_t)1 << 20)
 #define OWED_NS NS_PER_S
-/* While a quarter more than that waits it does not matter how fast: only what was answered a moment ago is spared. */
+/* When responses exceed the limit by a quarter, any client is closed unless its response is younger
+ * than this. */
 #define OWED_OVER_NS (NS_PER_S / 10)
-/* An answer is large from this part of the limit on. */
+/* A response is large if it has at least this fraction of the limit. */
 enum { LARGE_SHARE = 4 };
-/* Of the limit: what one connection may hold, and what an answer of unknown size may need. */
+/* Fractions of the limit: the share of one connection, and the estimate for a response of unknown
+ * size. */
 enum { OWN_SHARE = 4, UNKNOWN_SHARE = 16 };
 
 /* ---- the list of clients ---- */
@@ -44,8 +48,7 @@ void client_enlist(client *c)
 
 bool client_is_reading(const client *c) { return c->h2 ? h2_reading(c->h2) > 0 : c->reading; }
 
-/* Nothing but a part of a head has come. */
-bool client_is_heading(const client *c)
+bool client_is_in_head(const client *c)
 {
     return !c->speaks || (c->speaks == SPEAKS_HTTP1 && c->reading && c->http1->state <= HTTP1_HEAD);
 }
@@ -55,16 +58,16 @@ bool client_is_idle(const client *c)
     return !c->exchanges && !client_is_reading(c) && c->file.fd < 0;
 }
 
-/* ---- what is held ---- */
+/* ---- memory ---- */
 
-/* Bytes that wait count as if they were a body. */
+/* Subtracts the unprocessed input from the pool, where it counts as a request body. */
 void client_give_back_rest(client *c) { c->s->pool.used -= c->rest.n; }
 
 void client_count_owed(client *c)
 {
     http_server *s = c->s;
     size_t owed = c->conn ? conn_held(c->conn) + (c->h2 ? h2_owes(c->h2) : 0) : 0;
-    if (c->conn && c->file.fd >= 0 && !owed) owed = 1; /* there is more to come */
+    if (c->conn && c->file.fd >= 0 && !owed) owed = 1; /* the file is not completely sent */
     client_count_files(c);
     s->owed = s->owed - c->owed + owed;
     if (!c->owed != !owed) {
@@ -72,24 +75,25 @@ void client_count_owed(client *c)
         c->owes_acked = owed ? conn_acked(c->conn) : 0;
     }
     c->owed = owed;
-    if (s->large && (!s->large->owed || s->owed <= s->o.answers)) s->large = NULL;
+    if (s->large && (!s->large->owed || s->owed <= s->o.responses)) s->large = NULL;
 }
 
-/* What is held besides the large answer: this is what the limit is about. */
+/* Returns the memory of responses without the one large response.  The limit applies to this
+ * sum. */
 static size_t owed_besides(const http_server *s)
 {
     if (!s->large) return s->owed;
     return s->owed - (s->large->owed < s->large_n ? s->large->owed : s->large_n);
 }
 
-bool http_server_is_pressed(const http_server *s) { return owed_besides(s) > s->o.answers; }
+bool http_server_is_overloaded(const http_server *s) { return owed_besides(s) > s->o.responses; }
 
-static bool is_large(const http_server *s, size_t n) { return n > s->o.answers / LARGE_SHARE; }
+static bool is_large(const http_server *s, size_t n) { return n > s->o.responses / LARGE_SHARE; }
 
 bool client_fits(const client *c, size_t n)
 {
     const http_server *s = c->s;
-    size_t owed = owed_besides(s), most = s->o.answers;
+    size_t owed = owed_besides(s), most = s->o.responses;
     if (!n) n = most / UNKNOWN_SHARE;
     if (c->owed && (c->owed > most / OWN_SHARE || n > most / OWN_SHARE - c->owed)) return false;
     return owed <= most && (n <= most - owed || (is_large(s, n) && !s->large));
@@ -98,12 +102,12 @@ bool client_fits(const client *c, size_t n)
 void client_claim_large(client *c, size_t n)
 {
     http_server *s = c->s;
-    if (s->large || s->owed <= s->o.answers || !is_large(s, n)) return;
+    if (s->large || s->owed <= s->o.responses || !is_large(s, n)) return;
     s->large = c;
     s->large_n = n;
 }
 
-static bool is_deaf(const client *c, uint64_t now, bool over)
+static bool is_not_reading(const client *c, uint64_t now, bool over)
 {
     uint64_t ns = now - c->owes_since;
     if (!c->owed) return false;
@@ -111,22 +115,23 @@ static bool is_deaf(const client *c, uint64_t now, bool over)
     return ns >= OWED_NS && conn_acked(c->conn) - c->owes_acked < OWED_RATE * (ns / NS_PER_S);
 }
 
-/* Answers over the limit wait: of those who do not take theirs the one with the most goes, until it is kept. */
+/* While responses exceed the limit, closes the client with the most pending bytes among those that
+ * do not read. */
 void http_server_collect_owed(http_server *s)
 {
-    if (s->owed <= s->o.answers) return;
+    if (s->owed <= s->o.responses) return;
     uint64_t now = loop_now(s->loop);
-    while (s->owed > s->o.answers && !s->relieving) {
+    while (s->owed > s->o.responses && !s->evicting) {
         client *most = NULL;
-        bool over = owed_besides(s) / 5 > s->o.answers / 4;
+        bool over = owed_besides(s) / 5 > s->o.responses / 4;
         for (client *c = s->oldest; c; c = c->next)
-            if (is_deaf(c, now, over) && (!most || c->owed > most->owed)) most = c;
+            if (is_not_reading(c, now, over) && (!most || c->owed > most->owed)) most = c;
         if (!most) return;
         client_end_counted(most, &s->n.closed_owed);
     }
 }
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 void client_free_exchange(http_exchange *x)
 {
@@ -141,7 +146,7 @@ static void lose_exchanges(client *c)
     http_server *s = c->s;
     while (c->exchanges) {
         s->n.gone++;
-        s->ev.gone(s->ev.who, c->exchanges);
+        s->ev.gone(s->ev.ctx, c->exchanges);
         client_free_exchange(c->exchanges);
     }
 }
@@ -156,7 +161,6 @@ static void destroy(client *c)
     free(c);
 }
 
-/* Brackets: what is called back may end the client. */
 bool client_enter(client *c)
 {
     bool outer = !c->busy;
@@ -200,7 +204,7 @@ void client_end_counted(client *c, uint64_t *counter)
     client_end(c);
 }
 
-/* ---- HTTP/2 goes out ---- */
+/* ---- sending HTTP/2 ---- */
 
 void client_flush_h2(client *c)
 {
@@ -217,7 +221,7 @@ void client_flush_h2(client *c)
         conn_flush(c->conn);
     }
     if (!out) return;
-    if (c->s->n.cut != cut && c->s->ev.cut) c->s->ev.cut(c->s->ev.who, c->peer);
+    if (c->s->n.cut != cut && c->s->ev.cut) c->s->ev.cut(c->s->ev.ctx, c->peer);
     if (conn_unsent(c->conn) >= PIECE) conn_pause(c->conn, true); /* until on_drained */
     if (taken && !conn_unsent(c->conn)) loop_arm(c->s->loop, &c->turn, 0);
     if (h2_over(c->h2)) c->closing = true;
@@ -226,10 +230,10 @@ void client_flush_h2(client *c)
     client_count_owed(c);
 }
 
-/* Requests that were answered early have had time to hear of it. */
-void client_on_passing(void *who)
+/* Resets lingering streams: their clients have had time to read the early response. */
+void client_on_passing(void *ctx)
 {
-    client *c = who;
+    client *c = ctx;
     bool outer = client_enter(c);
     h2_reset_lingering(c->h2);
     client_flush_h2(c);
@@ -237,27 +241,28 @@ void client_on_passing(void *who)
     client_leave(c, outer);
 }
 
-/* GOAWAY lets a client send again what crosses our word on its way, if it gets to hear it: see linger. */
-void client_say_goodbye(client *c)
+/* Sends GOAWAY, from which a client learns which requests to repeat.  Lingering (see linger) makes
+ * sure that it arrives. */
+void client_send_goaway(client *c)
 {
     h2_drain(c->h2);
     client_flush_h2(c);
     c->unread = true;
 }
 
-/* Of a client that has nothing under way, for another one. */
 void client_end_idle(client *c, uint64_t *counter)
 {
     bool outer = client_enter(c);
     ++*counter;
-    if (c->h2) client_say_goodbye(c);
+    if (c->h2) client_send_goaway(c);
     client_end(c);
     client_leave(c, outer);
 }
 
-/* ---- the last words ---- */
+/* ---- lingering ---- */
 
-/* Closed at once, an answer to a request whose rest is still coming would be lost with it. */
+/* Closes the sending side only.  Closing the socket while the request still arrives would reset the
+ * connection and lose the response. */
 static void linger(client *c)
 {
     http_server *s = c->s;
@@ -282,55 +287,57 @@ void client_close_when_out(client *c)
 
 static uint64_t tick_ns(const http_server *s) { return s->o.stall_ns / TICKS + 1; }
 
-/* A clock that rings too early is left as it is, so that a request need not move it: client_on_tick sets it anew. */
+/* Arms the tick.  A timer that would fire too early is not moved, so that requests stay cheap;
+ * client_on_tick arms it again. */
 void client_watch_clock(client *c, uint64_t now)
 {
     http_server *s = c->s;
     uint64_t age = now - c->since, wait = tick_ns(s);
     if (client_is_idle(c) && c->conn && c->speaks && !c->owed)
         wait = age < s->o.idle_ns ? s->o.idle_ns - age + 1 : 0;
-    else if (client_is_heading(c) && age < s->o.head_ns && s->o.head_ns - age < wait)
+    else if (client_is_in_head(c) && age < s->o.head_ns && s->o.head_ns - age < wait)
         wait = s->o.head_ns - age;
     if (!c->tick.armed || c->tick.at > now + wait) loop_arm(s->loop, &c->tick, now + wait);
 }
 
-/* It said something that we have not read yet: if anybody is slow it is us. */
-bool client_has_spoken(const client *c)
+/* Returns whether unread input waits.  If so, the server is slow, not the client. */
+bool client_has_unread(const client *c)
 {
     int n = 0, fd = c->conn ? conn_fd(c->conn) : c->first.fd;
     return (c->h2 && c->rest.n) || (ioctl(fd, FIONREAD, &n) == 0 && n > 0);
 }
 
-/* Bytes that move at less than min_rate, in the direction that we wait for. */
+/* Returns whether the client sends or reads more slowly than min_rate, whichever the server waits
+ * for. */
 static bool is_stalled(client *c)
 {
     http_server *s = c->s;
     uint64_t least = (uint64_t)s->o.min_rate * tick_ns(s) / NS_PER_S;
-    uint64_t acked = c->conn ? conn_acked(c->conn) : 0, in = c->h2 ? h2_heard(c->h2) : c->in;
+    uint64_t acked = c->conn ? conn_acked(c->conn) : 0, in = c->h2 ? h2_received(c->h2) : c->in;
     client_count_owed(c);
     bool out = c->owed && acked - c->acked0 < least;
     bool slow =
-        out || (!c->owed && client_is_reading(c) && in - c->in0 < least && !client_has_spoken(c));
+        out || (!c->owed && client_is_reading(c) && in - c->in0 < least && !client_has_unread(c));
     c->slow = slow ? c->slow + 1 : 0;
     c->in0 = in, c->acked0 = acked;
     if (c->owed) c->owes_since = loop_now(s->loop), c->owes_acked = acked;
     return c->slow >= TICKS;
 }
 
-/* Nothing was asked for long. */
+/* Closes a client that sent no request for idle_ns. */
 static void close_idle(client *c)
 {
     http_server *s = c->s;
     s->n.closed_idle++;
-    if (c->h2) client_say_goodbye(c);
+    if (c->h2) client_send_goaway(c);
     c->closing = true;
     client_close_when_out(c);
     if (!c->lingers) client_end(c);
 }
 
-void client_on_tick(void *who)
+void client_on_tick(void *ctx)
 {
-    client *c = who;
+    client *c = ctx;
     http_server *s = c->s;
     uint64_t age = loop_now(s->loop) - c->since;
     bool outer = client_enter(c);
@@ -339,9 +346,8 @@ void client_on_tick(void *who)
         client_leave(c, outer);
         return;
     }
-    if (client_is_heading(c) && age >= s->o.head_ns && !client_has_spoken(c))
-        client_end_counted(c, &s->n.closed_slow);
-    else if (is_stalled(c))
+    bool slow = client_is_in_head(c) && age >= s->o.head_ns && !client_has_unread(c);
+    if (slow || is_stalled(c))
         client_end_counted(c, &s->n.closed_slow);
     else if (client_is_idle(c) && c->speaks && !c->owed && age >= s->o.idle_ns)
         close_idle(c);
@@ -350,7 +356,8 @@ void client_on_tick(void *who)
     client_leave(c, outer);
 }
 
-/* Something was asked or answered: the clock begins anew, and the client is the last to be thrown out. */
+/* Called after a request or response.  Restarts the timeouts and moves the client to the end of the
+ * list. */
 void client_refresh(client *c)
 {
     if (c->dead) return;

@@ -1,18 +1,18 @@
-/* Responses that wait in files: how they leave, and how much of them there may be. */
+/* Sends responses from files, piece by piece, and limits the total size of the files. */
 #include "net/http_server_parts.h"
 
 #include "base/ban.h"
 
 enum {
-    PIECE = 256 << 10, /* of a file that is in memory */
+    PIECE = 256 << 10, /* bytes of a file in memory at a time */
     PIECES_A_TURN = 4,
-    OWN_SHARE = 4, /* one connection has at most this part of the limit, or a single file */
+    OWN_SHARE = 4, /* one connection may use 1/OWN_SHARE of the limit, or have a single file */
 };
-/* When there is no room for another file: whoever takes less than this is closed. */
+/* When another file does not fit, clients that read more slowly than this are closed. */
 #define TAKEN_RATE ((uint64_t)64 << 10)
 #define TAKEN_NS (10 * NS_PER_S)
 
-/* ---- how much there may be ---- */
+/* ---- limits ---- */
 
 void client_count_files(client *c)
 {
@@ -33,14 +33,14 @@ static bool is_slow(const client *c, uint64_t now)
            conn_acked(c->conn) - c->files_acked < TAKEN_RATE * (ns / NS_PER_S);
 }
 
-/* Of those who hardly take theirs the one with the most goes. */
-static bool make_room(http_server *s, const client *for_whom, uint64_t n)
+/* Closes slow clients, those with the largest files first, until n bytes fit. */
+static bool make_room(http_server *s, const client *waiting, uint64_t n)
 {
     uint64_t now = loop_now(s->loop);
     while (s->n.file_bytes > s->o.files || n > s->o.files - s->n.file_bytes) {
         client *most = NULL;
         for (client *c = s->oldest; c; c = c->next)
-            if (c != for_whom && is_slow(c, now) && (!most || c->files > most->files)) most = c;
+            if (c != waiting && is_slow(c, now) && (!most || c->files > most->files)) most = c;
         if (!most) return false;
         client_end_counted(most, &s->n.closed_owed);
     }
@@ -59,14 +59,14 @@ bool http_exchange_fits_file(const http_exchange *x, uint64_t n)
 
 uint64_t http_exchange_max_file(const http_exchange *x) { return x->of->s->o.files; }
 
-/* ---- how they leave ---- */
+/* ---- sending ---- */
 
-/* Nothing but the end of the connection tells an HTTP/1.1 client that this is not all of it. */
+/* Closes the connection, which is the only way to report a truncated body over HTTP/1.1. */
 static void cut(client *c)
 {
     http_server *s = c->s;
     s->n.cut++;
-    if (s->ev.cut) s->ev.cut(s->ev.who, c->peer);
+    if (s->ev.cut) s->ev.cut(s->ev.ctx, c->peer);
     client_end(c);
 }
 
@@ -95,7 +95,7 @@ void client_send_file(client *c)
         if (!conn_unsent(c->conn)) loop_arm(c->s->loop, &c->turn, 0);
     } else {
         spill_close(&c->file);
-        client_go_on(c);
+        client_next_request(c);
     }
     client_count_owed(c);
 }

@@ -1,5 +1,6 @@
-/* net/http_server_parts.h - what the files of the server share: http_server.c (listening, limits), http_server_client.c (the life of
- * a client), http_server_talk.c (what comes), http_server_answer.c (what leaves). */
+/* net/http_server_parts.h - internals of the HTTP server, shared by http_server.c (listening,
+ * limits), http_server_client.c (lifetime and memory of a client), http_server_input.c (requests),
+ * http_server_response.c and http_server_file.c (responses). */
 #pragma once
 #include "net/conn.h"
 #include "net/h2.h"
@@ -13,13 +14,13 @@ typedef struct client client;
 typedef struct listener {
     http_server *s;
     loop_watch watch;
-    bool plain, tls; /* what clients may speak */
+    bool plain, tls; /* what clients may use */
     bool loopback;
 } listener;
 
 struct http_exchange {
     client *of;
-    http_exchange *next, **back; /* of its client */
+    http_exchange *next, **back; /* list of its client */
     http_message *m;
     int32_t stream;
     void *user;
@@ -30,35 +31,35 @@ typedef enum speaks { SPEAKS_UNKNOWN, SPEAKS_HTTP1, SPEAKS_HTTP2 } speaks;
 struct client {
     http_server *s;
     const listener *from;
-    client *next, *prev; /* the one that was idle longest comes first */
-    loop_watch first;    /* until its first byte is seen; fd -1 afterwards */
+    client *next, *prev; /* sorted by time of last activity */
+    loop_watch first;    /* waits for the first byte; afterwards fd is -1 */
     conn *conn;
     speaks speaks;
     h2 *h2;
     http1 *http1;
-    http_message message; /* HTTP/1.1: the request at hand */
-    buf rest;             /* bytes that wait: for the protocol to be known, for an answer */
+    http_message message; /* HTTP/1.1: the current request */
+    buf rest;             /* unprocessed input: the protocol is unknown, or a response is pending */
     http_exchange *exchanges;
     loop_timer tick;
-    loop_timer passing;   /* HTTP/2: streams that linger */
-    loop_timer turn;      /* HTTP/1.1: there is more in `rest`; HTTP/2: to be sent */
-    uint64_t since;       /* of the state that the clock measures: no request, a head */
+    loop_timer passing;   /* HTTP/2: resets lingering streams */
+    loop_timer turn;      /* continues with `rest`, or with sending */
+    uint64_t since;       /* when the client became idle or began to send headers */
     uint64_t in;          /* bytes of requests so far */
-    uint64_t in0, acked0; /* at the last tick */
-    unsigned slow;        /* ticks without min_rate */
-    spill file;           /* HTTP/1.1: the response at hand, from file_at on */
+    uint64_t in0, acked0; /* values of `in` and conn_acked at the last tick */
+    unsigned slow;        /* ticks below min_rate in a row */
+    spill file;           /* HTTP/1.1: the current response, from file_at on */
     uint64_t file_at;
-    uint64_t files; /* bytes of files, as counted in the server's */
+    uint64_t files; /* bytes of files, included in the server's total */
     uint64_t files_since, files_acked;
-    size_t owed;         /* bytes that answers hold, as counted in the server's */
-    uint64_t owes_since; /* 0: nothing */
-    uint64_t owes_acked; /* conn_acked then */
-    bool reading;        /* a request has begun (HTTP/2: when bytes came last) */
-    bool closing;        /* as soon as all is out */
-    bool unread;         /* HTTP/1.1: answered before all of the request came */
-    bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
-    bool busy, dead;     /* an event is under way; freed after it */
-    bool feeding;        /* HTTP/2: what is answered now goes out right after */
+    size_t owed;         /* bytes of pending responses, included in the server's total */
+    uint64_t owes_since; /* since when responses are pending; 0: none */
+    uint64_t owes_acked; /* conn_acked at that time */
+    bool reading;        /* a request has begun (HTTP/2: as of the last input) */
+    bool closing;        /* close when everything is sent */
+    bool unread;         /* the response was sent before the request was complete */
+    bool lingers;        /* everything is sent; waits for the peer to close, or LINGER_NS */
+    bool busy, dead;     /* busy: a callback runs; dead: free after it */
+    bool feeding;        /* HTTP/2: responses are flushed after this call */
     uint64_t turn_no;    /* HTTP/2: the turn of the loop that `work` belongs to */
     h2_work work;
     char peer[72];
@@ -73,62 +74,64 @@ struct http_server {
     size_t n_listeners;
     client *oldest, *newest;
     http_pool pool;
-    size_t owed;    /* bytes that answers hold */
-    client *large;  /* the one whose large answer is let out besides the others; NULL: none */
-    size_t large_n; /* its bytes */
+    size_t owed;    /* bytes of pending responses */
+    client *large;  /* the client whose large response may exceed the limit; NULL: none */
+    size_t large_n; /* bytes of that response */
     http_server_counts n;
-    uint64_t turn_no;  /* the turn of the loop that `work` belongs to */
-    h2_work work;      /* of all clients */
-    loop_timer drain;  /* connections that may have been busy end now */
-    loop_timer relief; /* requests were let go for others: they are to be answered */
-    loop_timer rest;   /* from accepting, when there are no descriptors */
+    uint64_t turn_no;   /* the turn of the loop that `work` belongs to */
+    h2_work work;       /* work of all clients in that turn */
+    loop_timer drain;   /* end of the grace period while draining */
+    loop_timer evicted; /* responds to evicted requests */
+    loop_timer rest;    /* pauses accepting while no descriptor is free */
     bool draining;
-    bool relieving; /* the list of clients is being walked */
+    bool evicting; /* the list of clients is being traversed */
 };
 
 /* ---- http_server_client.c ---- */
 
 void client_enlist(client *c);
 bool client_is_reading(const client *c);
-bool client_is_heading(const client *c); /* nothing but a part of a head has come */
-bool client_is_idle(const client *c);    /* asks for nothing; it may still be taking an answer */
+bool client_is_in_head(const client *c); /* the headers are incomplete */
+bool client_is_idle(const client *c);    /* no open request; a response may still be in transit */
 
 void client_give_back_rest(client *c);
-void client_count_owed(client *c); /* after anything that may change what waits for it */
-/* There is less room than the limit has. */
-bool http_server_is_pressed(const http_server *s);
+void client_count_owed(client *c); /* call after any change of pending responses */
+/* Returns whether pending responses exceed the limit. */
+bool http_server_is_overloaded(const http_server *s);
 bool client_fits(const client *c, size_t n);
-/* Takes the place of the large answer, when it is needed and free. */
+/* Marks c as the client whose large response may exceed the limit, if it needs that and no other
+ * client is marked. */
 void client_claim_large(client *c, size_t n);
-/* Closes who does not take its answers, while too many wait. */
+/* Closes clients that do not read their responses, while these exceed the limit. */
 void http_server_collect_owed(http_server *s);
 
-/* Brackets: what is called back may end the client. */
+/* Code that runs callbacks is enclosed by these two calls, because a callback may end the
+ * client. */
 bool client_enter(client *c);
 void client_leave(client *c, bool outer);
 void client_end(client *c);
 void client_end_counted(client *c, uint64_t *counter);
-/* It has nothing under way, and another one needs the place. */
+/* Closes an idle client in favour of another. */
 void client_end_idle(client *c, uint64_t *counter);
 void client_close_when_out(client *c);
 void client_free_exchange(http_exchange *x);
 
-void client_flush_h2(client *c);    /* what HTTP/2 has to say, as much as is taken */
-void client_say_goodbye(client *c); /* HTTP/2: GOAWAY */
+void client_flush_h2(client *c);    /* sends pending HTTP/2 frames */
+void client_send_goaway(client *c); /* HTTP/2: GOAWAY */
 void client_watch_clock(client *c, uint64_t now);
-void client_on_tick(void *who);
-void client_on_passing(void *who);
-bool client_has_spoken(const client *c); /* bytes of it wait to be read */
-void client_refresh(client *c);          /* something was asked or answered */
+void client_on_tick(void *ctx);
+void client_on_passing(void *ctx);
+bool client_has_unread(const client *c); /* the socket or `rest` has unread input */
+void client_refresh(client *c);          /* called after a request or a response */
 
 /* ---- http_server_file.c ---- */
 
-void client_count_files(client *c); /* as client_count_owed, which calls it */
-void client_send_file(client *c);   /* HTTP/1.1: as much as is taken */
+void client_count_files(client *c); /* called by client_count_owed */
+void client_send_file(client *c);   /* HTTP/1.1: sends as much as the socket accepts */
 
-/* ---- http_server_talk.c ---- */
+/* ---- http_server_input.c ---- */
 
-void client_on_first(void *who, uint32_t events);
-void client_on_turn(void *who);
-void client_go_on(client *c); /* HTTP/1.1: the next request */
-void http_server_on_relief(void *who);
+void client_on_first(void *ctx, uint32_t events);
+void client_on_turn(void *ctx);
+void client_next_request(client *c); /* HTTP/1.1: reads the next request */
+void http_server_on_evicted(void *ctx);

@@ -1,3 +1,4 @@
+/* Parses listen addresses and opens their sockets. */
 #include "net/listen.h"
 
 #include "base/ban.h"
@@ -52,7 +53,7 @@ static bool take_host(str a, str h, char out[MAX_HOST + 1], err *e)
     return true;
 }
 
-/* host may stay empty: everywhere. */
+/* Splits an address into host and port. An empty host means all interfaces. */
 static bool split(str a, char host[MAX_HOST + 1], long *port, err *e)
 {
     str h = STR("localhost"), p = a;
@@ -93,7 +94,7 @@ int net_listen(str address, err *e)
     snprintf(port, sizeof port, "%ld", number);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *all = NULL;
-    /* "Everywhere" is one socket for both families where the machine has IPv6. */
+    /* For all interfaces, one socket serves both families if the machine has IPv6. */
     if (!host[0]) hints.ai_family = AF_INET6;
     int r = getaddrinfo(host[0] ? host : NULL, port, &hints, &all);
     if (r) {

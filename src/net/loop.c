@@ -1,3 +1,5 @@
+/* epoll for descriptors, an eventfd for wake-ups, and a pairing heap for timers, which needs no
+ * allocation. */
 #include "net/loop.h"
 
 #include "base/ban.h"
@@ -6,36 +8,37 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { EVENTS = 64 }; /* delivered a round */
+enum { EVENTS = 64 }; /* read from epoll at a time */
 
 struct loop {
     const world *world;
-    int epoll, knocks;
-    void (*knock)(void *who);
-    void *who;
-    loop_timer *first; /* the earliest of the armed ones */
-    loop_timer *aside; /* armed while timers up to `until` are being called, and due already */
-    uint64_t turns;    /* timers armed so far: of two for the same time the first comes first */
-    uint64_t until;
+    int epoll, wake_fd;
+    void (*on_wake)(void *ctx);
+    void *ctx;
+    loop_timer *first; /* root of the heap: the earliest timer */
+    loop_timer *aside; /* timers armed during run_timers that are already due */
+    uint64_t n_armed;  /* timers armed so far: breaks ties between equal deadlines */
+    uint64_t until;    /* run_timers runs timers up to this time */
     bool running;
     struct epoll_event events[EVENTS];
     uint64_t n_turns, turn_began;
-    int n_events, at; /* being delivered: events[at .. n_events) */
-    /* Descriptors of watches, + 1; 0: free.  A fork may come at any time: an entry is set when the watch is, and
-     * goes before its owner closes the descriptor, whose number may be the program's the next moment. */
-    _Atomic int kept[LOOP_KEPT];
+    int n_events, at; /* events[at .. n_events) are still to be delivered */
+    /* Watched descriptors plus 1; 0 marks a free entry. loop_forked closes them in a forked child.
+     * An entry is removed before its descriptor is closed, because the program may reuse the number
+     * and fork at any time. */
+    _Atomic int fds[LOOP_MAX_FDS];
 };
 
-loop *loop_open(const world *w, void (*knock)(void *who), void *who, err *e)
+loop *loop_open(const world *w, void (*on_wake)(void *ctx), void *ctx, err *e)
 {
     loop *l = calloc(1, sizeof *l);
-    if (!l) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    *l = (loop){.world = w, .knock = knock, .who = who, .knocks = -1};
+    if (!l) return err_memory(e), NULL;
+    *l = (loop){.world = w, .on_wake = on_wake, .ctx = ctx, .wake_fd = -1};
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (l->epoll >= 0) l->knocks = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    struct epoll_event ev = {.events = EPOLLIN}; /* no watch: the knock */
-    if (l->knocks >= 0 && epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->knocks, &ev) == 0) return l;
-    err_sys(e, errno, "cannot make an event loop");
+    if (l->epoll >= 0) l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    struct epoll_event ev = {.events = EPOLLIN}; /* data.ptr is NULL for the wake-up eventfd */
+    if (l->wake_fd >= 0 && epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->wake_fd, &ev) == 0) return l;
+    err_sys(e, errno, "cannot create an event loop");
     loop_close(l);
     return NULL;
 }
@@ -43,17 +46,17 @@ loop *loop_open(const world *w, void (*knock)(void *who), void *who, err *e)
 void loop_close(loop *l)
 {
     if (!l) return;
-    if (l->knocks >= 0) close(l->knocks);
+    if (l->wake_fd >= 0) close(l->wake_fd);
     if (l->epoll >= 0) close(l->epoll);
     free(l);
 }
 
 void loop_forked(loop *l)
 {
-    close(l->knocks);
+    close(l->wake_fd);
     close(l->epoll);
-    for (size_t i = 0; i < LOOP_KEPT; i++) {
-        int fd = atomic_exchange_explicit(&l->kept[i], 0, memory_order_relaxed) - 1;
+    for (size_t i = 0; i < LOOP_MAX_FDS; i++) {
+        int fd = atomic_exchange_explicit(&l->fds[i], 0, memory_order_relaxed) - 1;
         if (fd >= 0) close(fd);
     }
 }
@@ -62,11 +65,11 @@ const world *loop_world(const loop *l) { return l->world; }
 
 /* ---- descriptors ---- */
 
-static void keep(loop *l, int old, int new)
+static void replace_fd(loop *l, int old, int new)
 {
-    for (size_t i = 0; i < LOOP_KEPT; i++)
-        if (atomic_load_explicit(&l->kept[i], memory_order_relaxed) == old) {
-            atomic_store_explicit(&l->kept[i], new, memory_order_relaxed);
+    for (size_t i = 0; i < LOOP_MAX_FDS; i++)
+        if (atomic_load_explicit(&l->fds[i], memory_order_relaxed) == old) {
+            atomic_store_explicit(&l->fds[i], new, memory_order_relaxed);
             return;
         }
 }
@@ -74,32 +77,33 @@ static void keep(loop *l, int old, int new)
 bool loop_add(loop *l, loop_watch *w, uint32_t events, err *e)
 {
     struct epoll_event ev = {.events = events, .data.ptr = w};
-    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0) return keep(l, 0, w->fd + 1), true;
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0)
+        return replace_fd(l, 0, w->fd + 1), true;
     return err_sys(e, errno, "cannot watch a socket");
 }
 
 void loop_change(loop *l, loop_watch *w, uint32_t events)
 {
     struct epoll_event ev = {.events = events, .data.ptr = w};
-    (void)epoll_ctl(l->epoll, EPOLL_CTL_MOD, w->fd, &ev); /* it is there: loop_add said so */
+    (void)epoll_ctl(l->epoll, EPOLL_CTL_MOD, w->fd, &ev); /* cannot fail after loop_add */
 }
 
 void loop_forget(loop *l, loop_watch *w)
 {
-    keep(l, w->fd + 1, 0);
+    replace_fd(l, w->fd + 1, 0);
     (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, NULL);
     for (int i = l->at; i < l->n_events; i++)
         if (l->events[i].data.ptr == w) l->events[i].events = 0;
 }
 
-/* ---- timers: a pairing heap, so that arming needs no memory and cannot fail ---- */
+/* ---- timers: a pairing heap, so that arming cannot fail ---- */
 
 static bool is_earlier(const loop_timer *a, const loop_timer *b)
 {
     return a->at != b->at ? a->at < b->at : a->turn < b->turn;
 }
 
-/* Two heaps as one: the later root becomes the first child of the other. */
+/* Merges two heaps: the later root becomes the first child of the other. */
 static loop_timer *meld(loop_timer *a, loop_timer *b)
 {
     if (!a || !b) return a ? a : b;
@@ -113,7 +117,7 @@ static loop_timer *meld(loop_timer *a, loop_timer *b)
     return a;
 }
 
-/* Of siblings one heap: in pairs, then the pairs from the last to the first. */
+/* Merges siblings into one heap: in pairs, then the pairs from last to first. */
 static loop_timer *meld_all(loop_timer *t)
 {
     loop_timer *pairs = NULL, *root = NULL;
@@ -154,27 +158,28 @@ void loop_arm(loop *l, loop_timer *t, uint64_t at)
 {
     loop_disarm(l, t);
     t->at = at;
-    t->turn = l->turns++;
+    t->turn = l->n_armed++;
     t->armed = true;
     loop_timer **to = l->running && at <= l->until ? &l->aside : &l->first;
     *to = meld(*to, t);
 }
 
-/* Those armed meanwhile wait for the next round, so that a timer that arms itself cannot hold the loop. */
+/* Runs the timers that are due.  Timers armed meanwhile wait for the next turn, so that a timer
+ * that arms itself cannot block the loop. */
 static void run_timers(loop *l)
 {
     l->running = true;
     l->until = loop_now(l);
     for (loop_timer *t; (t = l->first) && t->at <= l->until;) {
         loop_disarm(l, t);
-        t->due(t->who);
+        t->due(t->ctx);
     }
     l->running = false;
     l->first = meld(l->first, l->aside);
     l->aside = NULL;
 }
 
-/* ---- rounds ---- */
+/* ---- turns ---- */
 
 static int wait_ms(const loop *l, uint64_t max_wait)
 {
@@ -186,25 +191,25 @@ static int wait_ms(const loop *l, uint64_t max_wait)
     return ms > 60000 ? 60000 : (int)ms;
 }
 
-static void take_knock(loop *l)
+static void take_wake(loop *l)
 {
     uint64_t n;
-    if (read(l->knocks, &n, sizeof n) == (ssize_t)sizeof n && l->knock) l->knock(l->who);
+    if (read(l->wake_fd, &n, sizeof n) == (ssize_t)sizeof n && l->on_wake) l->on_wake(l->ctx);
 }
 
 void loop_once(loop *l, uint64_t max_wait)
 {
     int n = epoll_wait(l->epoll, l->events, EVENTS, wait_ms(l, max_wait));
-    l->n_events = n > 0 ? n : 0; /* EINTR: an empty round */
+    l->n_events = n > 0 ? n : 0; /* EINTR: an empty turn */
     l->n_turns++;
     l->turn_began = loop_now(l);
     for (l->at = 0; l->at < l->n_events;) {
         struct epoll_event ev = l->events[l->at++];
         loop_watch *w = ev.data.ptr;
         if (!w)
-            take_knock(l);
+            take_wake(l);
         else if (ev.events)
-            w->ready(w->who, ev.events);
+            w->ready(w->ctx, ev.events);
     }
     l->n_events = 0;
     run_timers(l);
@@ -216,6 +221,6 @@ uint64_t loop_turn_began(const loop *l) { return l->turn_began; }
 void loop_wake(loop *l)
 {
     uint64_t one = 1;
-    ssize_t ignored = write(l->knocks, &one, sizeof one); /* full: a knock is already pending */
+    ssize_t ignored = write(l->wake_fd, &one, sizeof one); /* full: a wake-up is already pending */
     (void)ignored;
 }

@@ -1,21 +1,21 @@
+/* HTTP headers and bodies, and the pool that limits their memory across all connections. */
 #include "net/message.h"
 
 #include "base/ban.h"
 #include <strings.h>
 
 enum {
-    SMALL_HEAD =
-        4 << 10, /* is taken whether there is room or not: who is refused should know why */
-    PRESSED_RATE = 32 << 10, /* bytes a second: slower ones go when there is no room ... */
+    SMALL_HEAD = 4 << 10, /* accepted even when the pool is full, so that a rejection can be sent */
+    EVICT_RATE =
+        32 << 10, /* bytes per second: slower messages are evicted when the pool is full ... */
     KEEP_ARENA = 8 << 10,
-    HEADER_COST =
-        96, /* of one, beside its text: two strs in a vector that doubles, ends of texts */
+    HEADER_COST = 96, /* accounted for each header in addition to its text */
 };
-#define PRESSED_NS UINT64_C(2000000000) /* ... once they have had this long */
+#define EVICT_NS UINT64_C(2000000000) /* ... once they are this old */
 
 /* ---- the pool ---- */
 
-void http_message_whole(http_message *m)
+void http_message_complete(http_message *m)
 {
     if (!m->coming) return;
     *(m->older ? &m->older->newer : &m->pool->oldest) = m->newer;
@@ -26,7 +26,7 @@ void http_message_whole(http_message *m)
 
 static void leave_pool(http_message *m)
 {
-    http_message_whole(m);
+    http_message_complete(m);
     if (m->pool) m->pool->used -= m->pooled;
     m->pooled = 0;
 }
@@ -47,7 +47,7 @@ static void charge(http_message *m, size_t n)
 static void free_body(http_message *m)
 {
     if (m->pool)
-        spares_give(&m->pool->spares, &m->body);
+        body_cache_give(&m->pool->body_cache, &m->body);
     else
         buf_free(&m->body);
 }
@@ -68,7 +68,7 @@ static bool fits(const http_pool *p, size_t max, size_t n)
 static bool is_slow(const http_message *m)
 {
     uint64_t ms = (m->pool->now - m->began) / 1000000;
-    return m->pooled < ms * PRESSED_RATE / 1000;
+    return m->pooled < ms * EVICT_RATE / 1000;
 }
 
 static bool make_room(http_message *m, size_t max, size_t n)
@@ -76,11 +76,11 @@ static bool make_room(http_message *m, size_t max, size_t n)
     http_pool *p = m->pool;
     for (http_message *x = p->oldest, *next; x && !fits(p, max, n); x = next) {
         next = x->newer;
-        if (p->now - x->began < PRESSED_NS) break;
+        if (p->now - x->began < EVICT_NS) break;
         if (x == m || !is_slow(x)) continue;
-        x->trouble = HTTP_PRESSED;
+        x->failure = HTTP_OVERLOADED;
         drop_body(x);
-        p->relieved = true;
+        p->evicted = true;
     }
     return fits(p, max, n);
 }
@@ -93,7 +93,7 @@ static bool has_room(http_message *m, size_t n)
     return make_room(m, max, n);
 }
 
-/* Beyond `max`, so that those who come when it is full can be told so. */
+/* May exceed pool->max by a quarter, so that rejections can be sent. */
 bool http_message_enter(http_message *m, size_t n, bool must)
 {
     if (m->pool && !make_room(m, m->pool->max + m->pool->max / 4, n) && !must) return false;
@@ -101,11 +101,11 @@ bool http_message_enter(http_message *m, size_t n, bool must)
     return true;
 }
 
-void http_message_answered(http_message *m) { drop_body(m); }
+void http_message_drop_body(http_message *m) { drop_body(m); }
 
-/* ---- heads and bodies ---- */
+/* ---- headers and bodies ---- */
 
-str http_message_keep(http_message *m, str text)
+str http_message_copy(http_message *m, str text)
 {
     char *p = arena_alloc(&m->arena, text.n + 1);
     if (!p) return (str){0};
@@ -114,25 +114,24 @@ str http_message_keep(http_message *m, str text)
     return (str){p, text.n};
 }
 
-/* Counts a part of the head. */
 static bool count_head(http_message *m, str name, str value, err *e)
 {
     if (name.n > HTTP_MAX_HEAD - m->n_head || value.n > HTTP_MAX_HEAD - m->n_head - name.n)
-        return err_set(e, ERR_LIMIT, "headers of more than %d bytes", HTTP_MAX_HEAD);
+        return err_set(e, ERR_LIMIT, "the headers are larger than %d bytes", HTTP_MAX_HEAD);
     size_t n = name.n + value.n,
-           cost = 2 * n + HEADER_COST; /* the blocks of an arena double: half may be empty */
+           cost = 2 * n + HEADER_COST; /* arena blocks double in size, so half may be unused */
     if (m->n_head + n > SMALL_HEAD && !has_room(m, cost))
-        return err_set(e, ERR_SYS, "too much is being sent at once");
+        return err_set(e, ERR_SYS, "the server has no memory for more requests; retry later");
     m->n_head += n;
     charge(m, cost);
     return true;
 }
 
-bool http_message_keep_head(http_message *m, str text, str *out, err *e)
+bool http_message_copy_head(http_message *m, str text, str *out, err *e)
 {
     if (!count_head(m, (str){0}, text, e)) return false;
-    *out = http_message_keep(m, text);
-    return out->p || err_set(e, ERR_LIMIT, "out of memory");
+    *out = http_message_copy(m, text);
+    return out->p || err_memory(e);
 }
 
 bool http_message_add(http_message *m, http_headers *to, str name, str value, err *e)
@@ -140,9 +139,9 @@ bool http_message_add(http_message *m, http_headers *to, str name, str value, er
     if (m->head.n + m->trailers.n >= HTTP_MAX_HEADERS)
         return err_set(e, ERR_LIMIT, "more than %d headers", HTTP_MAX_HEADERS);
     if (!count_head(m, name, value, e)) return false;
-    http_header h = {http_message_keep(m, name), http_message_keep(m, value)};
+    http_header h = {http_message_copy(m, name), http_message_copy(m, value)};
     http_header *slot = h.name.p && h.value.p ? vec_push(&m->arena, to) : NULL;
-    if (!slot) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!slot) return err_memory(e);
     *slot = h;
     return true;
 }
@@ -157,21 +156,21 @@ bool http_message_body(http_message *m, str bytes, err *e)
 static void put_body(http_message *m, str bytes)
 {
     size_t more = m->expected > bytes.n ? m->expected : bytes.n;
-    if (m->pool && !m->body.p && bytes.n) spares_take(&m->pool->spares, more, &m->body);
+    if (m->pool && !m->body.p && bytes.n) body_cache_take(&m->pool->body_cache, more, &m->body);
     buf_str(&m->body, bytes);
 }
 
-void http_message_body_or_trouble(http_message *m, str bytes)
+void http_message_body_or_fail(http_message *m, str bytes)
 {
-    if (m->trouble) return;
+    if (m->failure) return;
     if (m->body.limit && bytes.n > m->body.limit - m->body.n)
-        m->trouble = HTTP_TOO_LARGE;
+        m->failure = HTTP_TOO_LARGE;
     else if (!has_room(m, bytes.n))
-        m->trouble = HTTP_PRESSED;
+        m->failure = HTTP_OVERLOADED;
     else
         put_body(m, bytes);
-    if (m->body.failed) m->trouble = HTTP_PRESSED;
-    if (m->trouble)
+    if (m->body.failed) m->failure = HTTP_OVERLOADED;
+    if (m->failure)
         drop_body(m);
     else
         charge(m, bytes.n);
@@ -179,9 +178,9 @@ void http_message_body_or_trouble(http_message *m, str bytes)
 
 void http_message_move(http_message *from, http_message *to)
 {
-    http_message_whole(from);
+    http_message_complete(from);
     *to = *from;
-    *from = (http_message){.pool = to->pool, .trouble = to->trouble, .body.limit = to->body.limit};
+    *from = (http_message){.pool = to->pool, .failure = to->failure, .body.limit = to->body.limit};
 }
 
 void http_message_reset(http_message *m)
@@ -214,9 +213,9 @@ str http_headers_get(const http_headers *h, const char *name)
     return (str){0};
 }
 
-/* ---- wishes (RFC 9110, 12.4) ---- */
+/* ---- quality values (RFC 9110, 12.4) ---- */
 
-/* What stands before `end` (or all), without blanks around it; *rest: what stands behind. */
+/* Returns the trimmed text before `end`, or all of it, and sets *rest to the text after `end`. */
 static str next_part(str *rest, char end)
 {
     const char *at = rest->n ? memchr(rest->p, end, rest->n) : NULL;
@@ -228,7 +227,7 @@ static str next_part(str *rest, char end)
     return part;
 }
 
-/* ;q=0.25 among the parameters of an entry; without one 1000. */
+/* Returns the value of ;q=0.25 in thousandths, or 1000 when it is missing. */
 static int weight_of(str params)
 {
     while (params.n) {
@@ -241,7 +240,7 @@ static int weight_of(str params)
     return 1000;
 }
 
-int http_headers_wish(const http_headers *h, const char *name, str what)
+int http_headers_quality(const http_headers *h, const char *name, str what)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (!same_word(h->v[i].name, str_of(name))) continue;

@@ -1,3 +1,5 @@
+/* Temporary files with O_TMPFILE, or, where the file system lacks it, with a name that is unlinked
+ * at once. */
 #include "net/spill.h"
 
 #include "base/ban.h"
@@ -6,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Without O_TMPFILE (some network file systems) it has a name for a moment. */
+/* For file systems without O_TMPFILE. The file has a name for a moment. */
 static int open_named(const char *dir)
 {
     char path[4096];
@@ -32,7 +34,7 @@ bool spill_open(const char *dir, spill *out, err *e)
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) fd = open_named(dir);
     *out = (spill){.fd = fd};
-    return fd >= 0 || err_sys(e, errno, "cannot make a file for a large response");
+    return fd >= 0 || err_sys(e, errno, "cannot create a file for a large response");
 }
 
 bool spill_append(spill *s, str bytes, err *e)

@@ -1,6 +1,5 @@
-/* net/spill.h - the body of a large response, in a file without a name: while its client takes it, it waits on disk and not in memory.
- *
- * Written by one thread; then only read, by any number of holders. */
+/* net/spill.h - stores the body of a large response in an unnamed file, so that slow clients do not
+ * occupy memory.  One thread writes the file; then any number of handles read it. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -13,14 +12,16 @@ typedef struct spill {
 
 #define SPILL_NONE ((spill){.fd = -1})
 
-/* A new file in `dir`, empty, which nobody else can open; gone with its last holder.  false: *out is SPILL_NONE. */
+/* Creates an empty file in `dir` that no other process can open.  It is deleted when its last
+ * handle is closed.  On failure *out is SPILL_NONE. */
 NODISCARD bool spill_open(const char *dir, spill *out, err *e);
-/* false: the file is not to be used, only closed. */
+/* Appends bytes.  After a failure only spill_close may be called. */
 NODISCARD bool spill_append(spill *s, str bytes, err *e);
-/* Both at once. */
+/* Opens a file and writes `bytes` to it. */
 NODISCARD bool spill_write(const char *dir, str bytes, spill *out, err *e);
-/* Another holder of the same file.  false: no descriptor is left. */
+/* Sets *out to another handle of the same file.  Returns false when no descriptor is left. */
 NODISCARD bool spill_share(const spill *s, spill *out);
-/* Bytes [at, at + n), cut to the size; -1: the file cannot be read, or is shorter than it was. */
+/* Reads bytes [at, at + n), but not beyond the size.  Returns the number of bytes, or -1 when the
+ * file cannot be read or was truncated. */
 NODISCARD ssize_t spill_read(const spill *s, uint64_t at, void *p, size_t n);
-void spill_close(spill *s); /* SPILL_NONE is fine */
+void spill_close(spill *s); /* accepts SPILL_NONE */

@@ -1,3 +1,5 @@
+/* OpenSSL sessions that read and write memory of the caller through a custom BIO, so that an idle
+ * session holds no buffers.  Also turns OpenSSL's errors into messages with advice. */
 #include "net/tls.h"
 
 #include "base/ban.h"
@@ -9,7 +11,8 @@
 #include <openssl/x509v3.h>
 #include <unistd.h>
 
-/* Servers, TLS 1.2: forward secrecy and authenticated encryption alone, no static RSA, no CBC.  The suites of TLS 1.3 are all of this kind. */
+/* TLS 1.2 on servers: only suites with forward secrecy and authenticated encryption.  All suites of
+ * TLS 1.3 qualify. */
 #define TLS12_SUITES "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!PSK:!SRP"
 
 enum { ALPN_MAX = 64, CHUNK = 16 << 10 };
@@ -17,22 +20,22 @@ enum { ALPN_MAX = 64, CHUNK = 16 << 10 };
 struct tls_context {
     SSL_CTX *ssl;
     BIO_METHOD *pipe;
-    size_t refs; /* its owner and its sessions */
+    size_t refs; /* references by the owner and by sessions */
     bool server;
-    unsigned char alpn[ALPN_MAX]; /* each name behind its length */
+    unsigned char alpn[ALPN_MAX]; /* names with length prefixes */
     unsigned n_alpn;
 };
 
 struct tls {
     tls_context *of;
     SSL *ssl;
-    str from; /* bytes of the peer that were not read yet, during a call */
-    buf *to;  /* bytes for the peer, during a call */
+    str from; /* during a call: unread bytes from the peer */
+    buf *to;  /* during a call: receives bytes for the peer */
     bool server, ready, ended, began;
-    tls_trouble trouble;
+    tls_failure failure;
 };
 
-/* The innermost reason OpenSSL has for the failure, and an empty queue for the next one. */
+/* Returns the last reason in OpenSSL's error queue and clears the queue. */
 static const char *reason(void)
 {
     unsigned long code = ERR_peek_last_error();
@@ -41,17 +44,17 @@ static const char *reason(void)
     return why ? why : "unknown reason";
 }
 
-/* The same of a file: the kernel's word, or what a person would call it. */
+/* Returns the reason why a file cannot be used. */
 static const char *reason_of(const char *path)
 {
     if (access(path, R_OK) != 0) return ERR_clear_error(), strerror(errno);
     if (ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_PEM_LIB ||
         ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE)
-        return ERR_clear_error(), "it holds no valid PEM of this kind (-----BEGIN ...)";
+        return ERR_clear_error(), "it contains no valid PEM of this kind (-----BEGIN ...)";
     return reason();
 }
 
-/* ---- OpenSSL's way to the outside: memory of the caller's, so that a session that rests holds none ---- */
+/* ---- the BIO: reads and writes memory of the caller ---- */
 
 static int pipe_read(BIO *b, char *out, int n)
 {
@@ -103,10 +106,10 @@ static bool set_alpn(tls_context *c, const char *names)
 }
 
 static int choose_alpn(SSL *s, const unsigned char **out, unsigned char *n, const unsigned char *in,
-                       unsigned n_in, void *who)
+                       unsigned n_in, void *ctx)
 {
     (void)s;
-    const tls_context *c = who;
+    const tls_context *c = ctx;
     unsigned char *picked = NULL;
     if (SSL_select_next_proto(&picked, n, c->alpn, c->n_alpn, in, n_in) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
@@ -114,7 +117,8 @@ static int choose_alpn(SSL *s, const unsigned char **out, unsigned char *n, cons
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* Certificates in files named by hash: 0123abcd.0 */
+/* Returns whether the directory contains certificates in files named by hash, such as
+ * 0123abcd.0. */
 static bool has_hashes(const char *path)
 {
     DIR *d = opendir(path);
@@ -125,21 +129,22 @@ static bool has_hashes(const char *path)
     return found;
 }
 
-/* The machine's list of CAs.  A directory is looked into for the one that is needed; the file with all of them
- * would be parsed whole, 3 MiB of memory in somebody else's process. */
+/* Uses the system's CAs.  Prefers the directory, from which OpenSSL reads single files on demand.
+ * Parsing the file with all CAs takes 3 MiB of the host process. */
 static void use_machines_list(SSL_CTX *s)
 {
-    bool told = secure_getenv(X509_get_default_cert_file_env()) ||
-                secure_getenv(X509_get_default_cert_dir_env());
-    if (told || !has_hashes(X509_get_default_cert_dir()) || SSL_CTX_set_default_verify_dir(s) != 1)
+    bool reported = secure_getenv(X509_get_default_cert_file_env()) ||
+                    secure_getenv(X509_get_default_cert_dir_env());
+    if (reported || !has_hashes(X509_get_default_cert_dir()) ||
+        SSL_CTX_set_default_verify_dir(s) != 1)
         (void)SSL_CTX_set_default_verify_paths(s);
 }
 
-/* An encrypted key would be asked for on the terminal, and a server would wait there. */
-static int no_password(char *out, int n, int writes, void *who)
+/* Prevents OpenSSL from asking for a password on the terminal. */
+static int no_password(char *out, int n, int writes, void *ctx)
 {
     (void)out, (void)n, (void)writes;
-    *(bool *)who = true;
+    *(bool *)ctx = true;
     return -1;
 }
 
@@ -157,15 +162,15 @@ static bool use_key(SSL_CTX *s, const tls_files *f, err *e)
     int why = ERR_GET_REASON(ERR_peek_last_error());
     if (encrypted)
         err_set(e, ERR_SYS,
-                "cannot use the private key in %s: it has a password; remove it with  openssl pkey",
+                "cannot use the private key in %s: it is encrypted; decrypt it with  openssl pkey",
                 key);
     else if (why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH)
         err_set(e, ERR_SYS,
-                "the private key in %s is not that of the first certificate in %s: put the "
-                "certificate of the key first, then those who signed it",
+                "the private key in %s does not match the first certificate in %s: put the "
+                "certificate of the key first, then its issuers",
                 key, f->cert);
     else if (access(key, R_OK) == 0 && !f->key)
-        err_set(e, ERR_SYS, "%s has no private key: name its file (--key, tls.key)", key);
+        err_set(e, ERR_SYS, "%s contains no private key: set its file with --key or tls.key", key);
     else
         err_set(e, ERR_SYS, "cannot use the private key in %s: %s", key, reason_of(key));
     ERR_clear_error();
@@ -187,7 +192,7 @@ static bool use_files(tls_context *c, const tls_files *f, err *e)
 
 static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e)
 {
-    /* No clean-up at exit: in somebody else's process it would run below our thread's feet. */
+    /* No clean-up at exit, because it would run while the exporter's thread still uses OpenSSL. */
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     c->ssl = SSL_CTX_new(c->server ? TLS_server_method() : TLS_client_method());
     if (!c->ssl || !set_alpn(c, alpn) || !make_pipe(c))
@@ -196,12 +201,13 @@ static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e
     if (c->server && SSL_CTX_set_cipher_list(c->ssl, TLS12_SUITES) != 1)
         return err_set(e, ERR_SYS, "cannot choose the cipher suites: %s", reason());
     SSL_CTX_set_mode(c->ssl, SSL_MODE_AUTO_RETRY | SSL_MODE_RELEASE_BUFFERS);
-    /* Handshakes cost us more than them; sessions that could be resumed would be kept by us (tickets are kept by them). */
+    /* No renegotiation, because it costs a server more than a client.  No session cache, because it
+     * uses memory; clients store tickets. */
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     int demand = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     SSL_CTX_set_verify(c->ssl, c->server && !f->ca ? SSL_VERIFY_NONE : demand, NULL);
-    /* Who has shown a certificate and comes back with its ticket is let in by this name only. */
+    /* Needed to resume sessions with client certificates. */
     if (c->server) (void)SSL_CTX_set_session_id_context(c->ssl, (const unsigned char *)"kiln", 4);
     if (c->server)
         SSL_CTX_set_alpn_select_cb(c->ssl, choose_alpn, c);
@@ -213,7 +219,7 @@ static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e
 tls_context *tls_context_open(bool server, const tls_files *files, const char *alpn, err *e)
 {
     tls_context *c = calloc(1, sizeof *c);
-    if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!c) return err_memory(e), NULL;
     c->server = server, c->refs = 1;
     if (prepare(c, files, alpn, e)) return c;
     tls_context_close(c);
@@ -233,10 +239,9 @@ void tls_context_close(tls_context *c)
 static bool set_host(SSL *s, const char *host)
 {
     X509_VERIFY_PARAM *p = SSL_get0_param(s);
-    if (X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1) return true; /* addresses have no SNI */
+    if (X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1) return true; /* no SNI for addresses */
     ERR_clear_error();
-    void *name =
-        (void *)(uintptr_t)host; /* SSL_set_tlsext_host_name, which casts const away by itself */
+    void *name = (void *)(uintptr_t)host; /* SSL_set_tlsext_host_name would cast const away */
     return SSL_set1_host(s, host) == 1 &&
            SSL_ctrl(s, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) == 1;
 }
@@ -272,24 +277,24 @@ void tls_free(tls *t)
     free(t);
 }
 
-/* Why SSL_do_handshake or SSL_read gave up, in words for whoever set it up. */
+/* Explains why SSL_do_handshake or SSL_read failed. */
 static bool fail(tls *t, err *e)
 {
     long verified = SSL_get_verify_result(t->ssl);
-    t->trouble = verified != X509_V_OK ? TLS_UNTRUSTED : TLS_FAILED;
+    t->failure = verified != X509_V_OK ? TLS_UNTRUSTED : TLS_FAILED;
     if (verified != X509_V_OK) {
         ERR_clear_error();
         return err_set(e, ERR_UNSUPPORTED, "the certificate of the peer is not trusted: %s",
                        X509_verify_cert_error_string(verified));
     }
     bool alert =
-        ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET; /* the peer's own word */
+        ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET; /* an alert of the peer */
     if (!t->ready || alert)
         return err_set(e, ERR_UNSUPPORTED, "the TLS handshake failed: %s", reason());
-    return err_set(e, ERR_MALFORMED, "broken TLS from the peer: %s", reason());
+    return err_set(e, ERR_MALFORMED, "invalid TLS from the peer: %s", reason());
 }
 
-static bool shake(tls *t, err *e)
+static bool handshake(tls *t, err *e)
 {
     ERR_clear_error();
     int r = SSL_do_handshake(t->ssl);
@@ -302,14 +307,14 @@ static bool read_plain(tls *t, buf *plain, err *e)
 {
     for (;;) {
         size_t got = 0;
-        if (!buf_reserve(plain, CHUNK)) return err_set(e, ERR_LIMIT, "out of memory");
+        if (!buf_reserve(plain, CHUNK)) return err_memory(e);
         ERR_clear_error();
         int r = SSL_read_ex(t->ssl, plain->p + plain->n, CHUNK, &got);
         plain->n += got;
         if (r == 1) continue;
         int why = SSL_get_error(t->ssl, r);
         t->ended |= why == SSL_ERROR_ZERO_RETURN;
-        /* TLS 1.3: a server that dislikes our certificate says so after the handshake. */
+        /* In TLS 1.3, a server rejects the client's certificate after the handshake. */
         return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN || fail(t, e);
     }
 }
@@ -317,15 +322,15 @@ static bool read_plain(tls *t, buf *plain, err *e)
 bool tls_feed(tls *t, str bytes, buf *plain, buf *wire, err *e)
 {
     if (bytes.n && !t->began && !t->server && !tls_begins((unsigned char)bytes.p[0])) {
-        t->trouble = TLS_PLAINTEXT;
+        t->failure = TLS_PLAINTEXT;
         return err_set(e, ERR_UNSUPPORTED, "the peer speaks plaintext, not TLS");
     }
     t->began |= bytes.n > 0;
     t->from = bytes, t->to = wire;
-    bool ok = t->ready || shake(t, e);
+    bool ok = t->ready || handshake(t, e);
     if (ok && t->ready && !t->ended) ok = read_plain(t, plain, e);
-    t->from = (str){0}, t->to = NULL; /* all was read, or nobody wants the rest */
-    return ok && (!wire->failed || err_set(e, ERR_LIMIT, "out of memory"));
+    t->from = (str){0}, t->to = NULL; /* the rest is not needed */
+    return ok && (!wire->failed || err_memory(e));
 }
 
 bool tls_seal(tls *t, str plain, buf *wire, err *e)
@@ -339,7 +344,7 @@ bool tls_seal(tls *t, str plain, buf *wire, err *e)
     }
     t->to = NULL;
     if (!ok) return false;
-    return !wire->failed || err_set(e, ERR_LIMIT, "out of memory");
+    return !wire->failed || err_memory(e);
 }
 
 void tls_end(tls *t, buf *wire)
@@ -350,7 +355,7 @@ void tls_end(tls *t, buf *wire)
     t->to = NULL;
 }
 
-tls_trouble tls_trouble_of(const tls *t) { return t->trouble; }
+tls_failure tls_failure_of(const tls *t) { return t->failure; }
 bool tls_ready(const tls *t) { return t->ready; }
 bool tls_ended(const tls *t) { return t->ended; }
 

@@ -1,3 +1,4 @@
+/* Parses endpoint URLs and explains why a URL is invalid. */
 #include "net/url.h"
 
 #include "base/ban.h"
@@ -12,8 +13,7 @@ static bool take_scheme(str *s, url *out, err *e)
     out->tls = scheme.n == 5 && !strncasecmp(scheme.p, "https", 5);
     *s = (str){sep + 3, s->n - scheme.n - 3};
     if (out->tls || (scheme.n == 4 && !strncasecmp(scheme.p, "http", 4))) return true;
-    return err_set(e, ERR_USAGE,
-                   "`%.*s://` is not an address kiln can send to; http:// and https:// are",
+    return err_set(e, ERR_USAGE, "unsupported scheme `%.*s://`: use http:// or https://",
                    STR_ARG(scheme));
 }
 
@@ -27,7 +27,7 @@ static bool take_port(str digits, url *out, err *e)
     out->port = (uint16_t)v;
     out->has_port = true;
     if (digits.n && digits.n <= 5 && v && v < 1 << 16) return true;
-    return err_set(e, ERR_USAGE, "`%.*s` is no port", STR_ARG(digits));
+    return err_set(e, ERR_USAGE, "`%.*s` is not a port", STR_ARG(digits));
 }
 
 static bool is_host(str host)
@@ -42,9 +42,11 @@ static bool is_host(str host)
 static bool take_host(str authority, url *out, err *e)
 {
     str rest = {0};
-    if (authority.n && memchr(authority.p, '@', authority.n)) /* not shown: half of it is secret */
-        return err_set(e, ERR_USAGE,
-                       "an address has no user and password in it; they go into a header");
+    if (authority.n &&
+        memchr(authority.p, '@', authority.n)) /* not printed: it contains a password */
+        return err_set(
+            e, ERR_USAGE,
+            "an address must not contain a user name or password; send them in a header");
     if (authority.n && authority.p[0] == '[') {
         const char *end = memchr(authority.p, ']', authority.n);
         if (!end) return err_set(e, ERR_USAGE, "the address lacks a `]`");
@@ -58,11 +60,11 @@ static bool take_host(str authority, url *out, err *e)
     }
     if (!is_host(out->host))
         return err_set(e, ERR_USAGE,
-                       "`%.*s` names no host; an address is like http://localhost:4318",
+                       "`%.*s` is not a host; an address looks like http://localhost:4318",
                        STR_ARG(authority));
     out->port = out->tls ? 443 : 80;
     if (!rest.n) return true;
-    if (rest.p[0] != ':') return err_set(e, ERR_USAGE, "`%.*s` is no port", STR_ARG(rest));
+    if (rest.p[0] != ':') return err_set(e, ERR_USAGE, "`%.*s` is not a port", STR_ARG(rest));
     return take_port((str){rest.p + 1, rest.n - 1}, out, e);
 }
 
@@ -77,12 +79,14 @@ bool url_parse(str text, url *out, err *e)
     for (size_t i = 0; i < out->path.n; i++) {
         unsigned char c = (unsigned char)out->path.p[i];
         if (c == '?' || c == '#' || c <= ' ' || c == 127)
-            return err_set(e, ERR_USAGE, "the path of an endpoint has no query, fragment or blank");
+            return err_set(
+                e, ERR_USAGE,
+                "the path of an endpoint must not contain a query, a fragment or spaces");
     }
     return take_host((str){s.p, n}, out, e);
 }
 
-/* 127.0.0.1, and no name that begins so. */
+/* Returns whether the host is 127.x.x.x; a name that begins with 127. does not count. */
 static bool is_loopback4(str host)
 {
     size_t n = 0;

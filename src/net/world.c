@@ -1,3 +1,4 @@
+/* Implements world.h on Linux. */
 #include "net/world.h"
 
 #include "sys/entropy.h"
@@ -15,30 +16,30 @@ static uint64_t clock_ns(clockid_t id)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t system_now(void *who)
+static uint64_t system_now(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-static uint64_t system_wall(void *who)
+static uint64_t system_wall(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     return clock_ns(CLOCK_REALTIME);
 }
 
-static uint64_t system_random(void *who)
+static uint64_t system_random(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     return entropy_u64();
 }
 
-static int system_dial(void *who, const struct sockaddr *to, socklen_t n)
+static int system_dial(void *ctx, const struct sockaddr *to, socklen_t n)
 {
-    (void)who;
+    (void)ctx;
     int fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
     if (fd < 0) return -1;
-    /* Requests are written whole: waiting for more to fill a segment only delays their last one. */
+    /* Each request is written at once, so Nagle's algorithm would only delay the last segment. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(fd, to, n) == 0 || errno == EINPROGRESS) return fd;
     int why = errno;
@@ -47,15 +48,15 @@ static int system_dial(void *who, const struct sockaddr *to, socklen_t n)
     return -1;
 }
 
-static ssize_t system_recv(void *who, int fd, void *p, size_t n)
+static ssize_t system_recv(void *ctx, int fd, void *p, size_t n)
 {
-    (void)who;
+    (void)ctx;
     return recv(fd, p, n, 0);
 }
 
-static ssize_t system_send(void *who, int fd, const void *p, size_t n)
+static ssize_t system_send(void *ctx, int fd, const void *p, size_t n)
 {
-    (void)who;
+    (void)ctx;
     return send(fd, p, n, MSG_NOSIGNAL);
 }
 

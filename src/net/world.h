@@ -1,25 +1,27 @@
-/* net/world.h - clock, chance and sockets, as a struct: a test hands in its own and turns the clock by hand. */
+/* net/world.h - clock, random numbers and sockets behind function pointers, so that tests can
+ * replace them. */
 #pragma once
 #include "base/compiler.h"
+#include "base/time.h"
 #include <sys/socket.h>
 #include <sys/types.h>
 
 #define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 
 typedef struct world {
-    void *who;
-    uint64_t (*now)(void *who);    /* ns of a clock that never goes back */
-    uint64_t (*wall)(void *who);   /* ns since 1970 */
-    uint64_t (*random)(void *who); /* 64 bits that nobody can foresee */
-    /* A non-blocking socket on its way to the address (EINPROGRESS is success); -1: errno. */
-    int (*dial)(void *who, const struct sockaddr *to, socklen_t n);
-    /* As read and write on a non-blocking socket; never SIGPIPE. */
-    ssize_t (*recv)(void *who, int fd, void *p, size_t n);
-    ssize_t (*send)(void *who, int fd, const void *p, size_t n);
+    void *ctx;
+    uint64_t (*now)(void *ctx);    /* ns of a monotonic clock */
+    uint64_t (*wall)(void *ctx);   /* ns since 1970 */
+    uint64_t (*random)(void *ctx); /* 64 unpredictable bits */
+    /* Opens a non-blocking socket and connects it. EINPROGRESS counts as success. Returns -1 and
+     * sets errno on failure. */
+    int (*dial)(void *ctx, const struct sockaddr *to, socklen_t n);
+    /* Like read and write on a non-blocking socket, without SIGPIPE. */
+    ssize_t (*recv)(void *ctx, int fd, void *p, size_t n);
+    ssize_t (*send)(void *ctx, int fd, const void *p, size_t n);
 } world;
 
-/* The machine's own. */
+/* The real system. */
 const world *world_system(void);
 
-static inline uint64_t world_now(const world *w) { return w->now(w->who); }
+static inline uint64_t world_now(const world *w) { return w->now(w->ctx); }

@@ -1,3 +1,6 @@
+/* Reads GNU and Go build ids from ELF notes, and computes OpenTelemetry's htlhash from the file
+ * itself, so that every binary has one. Notes are found by sections or, in stripped files, by
+ * segments. */
 #include "objfile/build_id.h"
 
 #include "base/sha256.h"

@@ -1,4 +1,4 @@
-/* objfile/build_id.h - which binary is this?  Pure. */
+/* objfile/build_id.h - build ids, which identify a binary.  Pure. */
 #pragma once
 #include "objfile/elf.h"
 
@@ -9,12 +9,13 @@ typedef struct build_ids {
     str go;  /* text of the Go note, four parts with slashes; empty: none */
 } build_ids;
 
-/* From the notes of a file, found by sections or, without them, by segments. */
+/* Reads the notes of a file, by its sections or, without them, by its segments. */
 build_ids elf_build_ids(const elf_file *f);
 
-/* The same from bare notes, as /sys/kernel/notes has them. */
+/* Reads bare notes, such as /sys/kernel/notes. */
 build_ids notes_build_ids(str notes, bool big);
 
-/* process.executable.build_id.htlhash: the first half of SHA-256 over the first 4096 bytes, the last
- * 4096 and the length as 8 bytes, big endian.  A shorter file is its own head and its own tail. */
+/* Computes process.executable.build_id.htlhash: the first half of SHA-256 over the first 4096
+ * bytes, the last 4096 bytes and the length as 8 bytes, big endian. A shorter file is hashed
+ * twice. */
 void htlhash(str file, uint8_t out[HTLHASH_BYTES]);

@@ -1,36 +1,34 @@
-/* Walks the DIEs of every unit: functions and what is inlined into them. */
+/* Walks the DIEs of every unit and collects functions and the calls inlined into them.  This is
+ * the entry of the DWARF reader: the other dwarf_*.c files read one kind of data each.  Damaged
+ * units are counted and skipped. */
 #include "objfile/dwarf.h"
 
 #include "base/ban.h"
 
-static bool no_memory(dwarf *d)
-{
-    return err_set(d->b->e, ERR_LIMIT, "the memory budget is spent");
-}
-
 static uint32_t u32_of(uint64_t v) { return v <= UINT32_MAX ? (uint32_t)v : 0; }
 
-/* The scope of a function or an inlined call in *out: `around` is the one it lies in.  A function
- * without code (a declaration, the abstract form of an inlined one) has none. */
-static bool enter(dwarf *d, dwarf_unit *u, const dwarf_die *die, uint32_t around, uint32_t *out)
+/* Enters a function or an inlined call and sets *out to its scope. `enclosing` is the scope that
+ * contains it. A function without code (a declaration, the abstract form of an inlined function)
+ * gets no scope. */
+static bool enter(dwarf *d, dwarf_unit *u, const dwarf_die *die, uint32_t enclosing, uint32_t *out)
 {
     index_builder *b = d->b;
     bool any, inlined = die->tag == TAG_INLINED_SUBROUTINE;
     *out = 0;
-    if (b->scopes.n >= UINT32_MAX - 1) return no_memory(d);
+    if (b->scopes.n >= UINT32_MAX - 1) return err_memory(d->b->e);
     if (!dwarf_add_ranges(d, u, die, (uint32_t)b->scopes.n + 1, &any)) return false;
-    if (!any && !(inlined && around)) return true;
+    if (!any && !(inlined && enclosing)) return true;
     built_scope *s = vec_push(b->a, &b->scopes);
-    if (!s) return no_memory(d);
+    if (!s) return err_memory(d->b->e);
     *out = (uint32_t)b->scopes.n;
     s->function = dwarf_function(d, u, die);
     if (inlined) {
-        s->parent = around;
+        s->parent = enclosing;
         s->call_file = dwarf_file_text(d, u, die->call_file);
         s->call_line = u32_of(die->call_line);
         s->call_column = u32_of(die->call_column);
     }
-    return !b->failed || no_memory(d);
+    return !b->failed || err_memory(d->b->e);
 }
 
 static bool walk(dwarf *d, dwarf_unit *u)
@@ -51,7 +49,7 @@ static bool walk(dwarf *d, dwarf_unit *u)
         }
         uint32_t inner = scope;
         bool children = ab->children, function = ab->tag == TAG_SUBPROGRAM;
-        if (function && !ab->located) { /* most are: declarations */
+        if (function && !ab->located) { /* a declaration, like most functions without addresses */
             dwarf_skip_die(d, u, &r, ab);
             inner = 0;
         } else if (function || ab->tag == TAG_INLINED_SUBROUTINE) {
@@ -63,9 +61,9 @@ static bool walk(dwarf *d, dwarf_unit *u)
             dwarf_skip_die(d, u, &r, ab);
         }
         if (!children) continue;
-        uint32_t *around = vec_push(d->b->a, &d->stack);
-        if (!around) return no_memory(d);
-        *around = scope;
+        uint32_t *enclosing = vec_push(d->b->a, &d->stack);
+        if (!enclosing) return err_memory(d->b->e);
+        *enclosing = scope;
         scope = inner;
     }
     d->b->n_broken += r.failed;
@@ -85,7 +83,7 @@ static bool section(index_builder *b, const elf_file *f, const char *name, str *
     if (!s) s = elf_section_named(f, str_of(full));
     if (!s || elf_section_bytes(f, s, b->a, out, &why)) return true;
     b->n_broken++;
-    return why.code != ERR_LIMIT || err_set(b->e, ERR_LIMIT, "%s", why.msg);
+    return !err_exhausted(&why) || err_set(b->e, ERR_LIMIT, "%s", why.msg);
 }
 
 static bool open_sections(dwarf *d, index_builder *b, const elf_file *f)
@@ -101,7 +99,7 @@ static bool open_sections(dwarf *d, index_builder *b, const elf_file *f)
 bool dwarf_collect(index_builder *b, const elf_file *f, const elf_file *alt)
 {
     dwarf d, other;
-    if (f->type == ELF_TYPE_REL) return true; /* its addresses wait for a linker */
+    if (f->type == ELF_TYPE_REL) return true; /* addresses are not final before linking */
     if (!open_sections(&d, b, f)) return false;
     if (alt && !open_sections(&other, b, alt)) return false;
     if (alt) d.alt = &other;

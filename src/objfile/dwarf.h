@@ -1,25 +1,26 @@
-/* objfile/dwarf.h - what the files of the DWARF reader share (DWARF 2 to 5).
+/* objfile/dwarf.h - declarations that the files of the DWARF reader share (DWARF 2 to 5).
  *
- * Only what an address needs is read: units, functions, inlined calls, ranges, lines.  Sections may
- * be hostile, so every loop is bounded by bytes it consumes, and where a table could be named many
- * times over (abbreviations, line programs, range lists) the sum of what is read is bounded by a few
- * times the size of the section, which an honest file never exceeds. */
+ * The reader extracts only what lookups of addresses need: units, functions, inlined calls, ranges,
+ * lines. Sections may be hostile, so every loop is bounded by the bytes it consumes. Where a table
+ * can be referenced repeatedly (abbreviations, line programs, range lists), the total that is read
+ * is limited to a few times the size of the section, which valid files never exceed. */
 #pragma once
 #include "objfile/index_build.h"
 #include "objfile/rd.h"
 
 enum {
-    DWARF_MAX_ATTRS = 256,      /* of one abbreviation: they may take no bytes in .debug_info */
-    DWARF_MAX_HOPS = 16,        /* from a DIE to the one that has its name */
-    DWARF_MAX_NAME = 64 * 1024, /* bytes; a longer name is cut */
-    DWARF_MAX_PATH = 16 * 1024, /* bytes of a scope; a longer one is left out */
-    DWARF_MAX_DEPTH = 64,       /* scopes around a function; deeper ones are left out */
-    DWARF_SLACK = 4,            /* times a section's size that may be read in all */
+    DWARF_MAX_ATTRS =
+        256, /* most attributes of one abbreviation; some need no bytes in .debug_info */
+    DWARF_MAX_HOPS = 16,        /* references followed from a DIE to its name */
+    DWARF_MAX_NAME = 64 * 1024, /* bytes; a longer name is truncated */
+    DWARF_MAX_PATH = 16 * 1024, /* bytes of a scope; a longer one is omitted */
+    DWARF_MAX_DEPTH = 64,       /* scopes around a function; deeper ones are omitted */
+    DWARF_SLACK = 4,            /* most bytes read, as a multiple of the section's size */
 };
 
 typedef struct dwarf_attr {
     uint16_t name, form;
-    int8_t size;      /* of the form, where it is the same in all units; -1: it is not */
+    int8_t size;      /* size of the form if it is the same in all units; else -1 */
     int64_t implicit; /* DW_FORM_implicit_const */
 } dwarf_attr;
 
@@ -28,7 +29,7 @@ typedef struct dwarf_abbrev {
     uint32_t first, n; /* attributes, in dwarf.attrs */
     uint16_t tag;
     bool children;
-    bool located; /* has addresses */
+    bool located; /* has an attribute with addresses */
 } dwarf_abbrev;
 
 typedef struct dwarf_abbrevs {
@@ -38,7 +39,7 @@ typedef struct dwarf_abbrevs {
 } dwarf_abbrevs;
 
 typedef struct dwarf_value {
-    uint16_t form; /* 0: the attribute is not there */
+    uint16_t form; /* 0: the attribute is absent */
     uint64_t u;    /* number, offset or index */
     str s;         /* DW_FORM_string */
 } dwarf_value;
@@ -52,16 +53,16 @@ typedef struct dwarf_unit {
     uint16_t version;
     uint8_t addr_size, off_size, type;
     bool loaded, bad, split, cxx;
-    bool scanned;                   /* its holders are in dwarf.holders */
-    size_t first_holder, n_holders; /* by offset */
-    uint32_t abbrevs;               /* position + 1 in dwarf.tables */
+    bool scanned;                         /* its containers are in dwarf.containers */
+    size_t first_container, n_containers; /* by offset */
+    uint32_t abbrevs;                     /* position + 1 in dwarf.tables */
     uint32_t line_table; /* position + 1 in dwarf.line_tables; 0: none, or not yet read */
 } dwarf_unit;
 
 typedef struct dwarf_file {
     str name;
     uint64_t dir;
-    uint32_t text; /* path in the index + 1; 0: not yet made */
+    uint32_t text; /* path in the index + 1; 0: not built yet */
 } dwarf_file;
 
 typedef struct dwarf_lines {
@@ -76,21 +77,21 @@ typedef struct dwarf_known {
     uint32_t function; /* position + 1 */
 } dwarf_known;
 
-/* A namespace, class or function that holds functions: a step of the path to them. */
-typedef struct dwarf_holder {
+/* A namespace, class or function that contains functions, as one step of their path. */
+typedef struct dwarf_container {
     uint64_t at, end; /* its DIE, and the end of its children */
-    uint32_t parent;  /* position + 1 in dwarf.holders; 0: the unit */
-    uint32_t path;    /* text + 1 of the path that ends with it; 0: not yet made */
+    uint32_t parent;  /* position + 1 in dwarf.containers; 0: the unit */
+    uint32_t path;    /* text + 1 of the path to it; 0: not built yet */
     uint32_t number;  /* of a class without a name: 1, 2, 3 ... in its parent */
     uint32_t line, column;
     uint16_t tag;
     bool nameless, lambda;
-} dwarf_holder;
+} dwarf_container;
 
 /* A DIE whose children are being read. */
 typedef struct dwarf_open {
-    dwarf_holder h;
-    uint32_t holder; /* position + 1 of the innermost holder, if it was put into dwarf.holders */
+    dwarf_container h;
+    uint32_t container; /* position + 1 of the innermost container, if it is in dwarf.containers */
 } dwarf_open;
 
 typedef struct dwarf {
@@ -107,16 +108,16 @@ typedef struct dwarf {
     VEC(str) dirs;
     VEC(dwarf_known) known; /* functions whose names were found, by the offset of their DIE */
     hash_index by_abbrev_offset, by_line_offset, by_die;
-    VEC(dwarf_holder) holders;
+    VEC(dwarf_container) containers;
     VEC(dwarf_open) open;
-    size_t n_put; /* of `open`, from the outermost on: they have a holder, or need none */
-    char *path;   /* one being made */
-    u32s stack;   /* scopes around the DIE being read */
-    /* Read so far: bounded by the sections. */
+    size_t n_put; /* entries of `open`, from the outermost, that have a container or need none */
+    char *path;   /* the path being built */
+    u32s stack;   /* scopes that enclose the DIE being read */
+    /* Bytes read so far, limited by the sizes of the sections. */
     uint64_t abbrev_bytes, line_bytes, range_bytes, scan_bytes;
 } dwarf;
 
-/* What is wanted of a DIE. */
+/* The attributes of a DIE that the reader uses. */
 typedef struct dwarf_die {
     uint64_t at; /* in .debug_info */
     uint16_t tag;
@@ -127,16 +128,18 @@ typedef struct dwarf_die {
 
 /* ---- dwarf_unit.c ---- */
 
-/* Finds the units; those that are broken end the list. */
+/* Finds the units, up to the first broken one. */
 NODISCARD bool dwarf_find_units(dwarf *d);
-/* Abbreviations and what the first DIE says.  false: budget; a broken unit is marked `bad`. */
+/* Reads the abbreviations and the first DIE. Returns false only when the budget is used up; a
+ * broken unit is marked `bad`. */
 NODISCARD bool dwarf_load_unit(dwarf *d, dwarf_unit *u);
-/* The unit that holds an offset of .debug_info, loaded; NULL: none, broken or at the budget. */
+/* Returns the loaded unit that contains an offset of .debug_info; NULL when there is none, it is
+ * broken, or the budget is used up. */
 dwarf_unit *dwarf_unit_at(dwarf *d, uint64_t offset);
 const dwarf_abbrev *dwarf_abbrev_of(const dwarf *d, const dwarf_unit *u, uint64_t code);
 
 /* ---- dwarf_form.c ---- */
-/* Bytes of a form that has as many in every unit; -1: it has not. */
+/* Returns the size of a form if it is the same in every unit, else -1. */
 int8_t dwarf_form_size(uint16_t form);
 void dwarf_skip_form(const dwarf_unit *u, rd *r, uint16_t form);
 void dwarf_skip_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab);
@@ -144,7 +147,8 @@ dwarf_value dwarf_read_form(const dwarf_unit *u, rd *r, const dwarf_attr *a);
 str dwarf_string(const dwarf *d, const dwarf_unit *u, const dwarf_value *v);
 bool dwarf_address(const dwarf *d, const dwarf_unit *u, const dwarf_value *v, uint64_t *out);
 bool dwarf_is_address(const dwarf_value *v);
-/* The DIE that a reference names: its offset in *in.  false: none. */
+/* Resolves a reference to a DIE: sets *in to the file that has it, and its offset. Returns false if
+ * there is none. */
 bool dwarf_reference(dwarf *d, const dwarf_unit *u, const dwarf_value *v, dwarf **in,
                      uint64_t *offset);
 uint64_t dwarf_indexed(str section, uint64_t base, uint64_t index, unsigned size, bool big,
@@ -152,31 +156,32 @@ uint64_t dwarf_indexed(str section, uint64_t base, uint64_t index, unsigned size
 
 /* ---- dwarf_range.c ---- */
 
-/* Adds the code of a DIE to b->ranges under `scope`; *any says whether there was some. */
+/* Adds the code ranges of a DIE to b->ranges under `scope`; sets *any if it has any. */
 NODISCARD bool dwarf_add_ranges(dwarf *d, const dwarf_unit *u, const dwarf_die *die, uint32_t scope,
                                 bool *any);
 
 /* ---- dwarf_line.c ---- */
 
-/* Reads the line table of a unit, its rows into b->lines (once per table). */
+/* Reads the line table of a unit, once per table, and adds its rows to b->lines. */
 NODISCARD bool dwarf_read_lines(dwarf *d, dwarf_unit *u);
-/* Text of a file of the unit's line table; 0: no such file. */
+/* Returns the path of a file in the unit's line table, as text; 0 if there is no such file. */
 uint32_t dwarf_file_text(dwarf *d, const dwarf_unit *u, uint64_t file);
 
 /* ---- dwarf_name.c ---- */
 
-/* Position + 1 of the function a DIE stands for; 0: at the budget. */
+/* Returns position + 1 of the function that a DIE represents; 0 when the budget is used up. */
 uint32_t dwarf_function(dwarf *d, const dwarf_unit *u, const dwarf_die *die);
 dwarf_die dwarf_read_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab);
-/* The DIE at an offset of .debug_info, and its unit.  false: there is none. */
+/* Reads the DIE at an offset of .debug_info, and its unit.  Returns false if there is none. */
 bool dwarf_die_at(dwarf *d, uint64_t offset, dwarf_unit **u, dwarf_die *out);
 
 /* ---- dwarf_scope.c ---- */
 
-/* Text of the scope that holds the DIE at an offset, as C++ writes it: "app::(anonymous namespace)",
- * "main()::{lambda#1}".  0: none, or at the budget. */
+/* Returns the scope that encloses the DIE at an offset, as text in C++ notation: "app::(anonymous
+ * namespace)", "main()::{lambda#1}". 0 when there is none, or the budget is used up. */
 uint32_t dwarf_scope(dwarf *d, uint64_t offset);
-/* A unit was walked: its holders are read again should another unit need them. */
+/* Drops the containers of a unit that has been walked.  They are read again if another unit needs
+ * them. */
 void dwarf_scope_forget(dwarf *d, dwarf_unit *u);
 
 /* DWARF 5, tables 7.3 (tags), 7.5 (attributes), 7.6 (forms). */
@@ -264,3 +269,11 @@ enum {
     FORM_GNU_REF_ALT = 0x1f20,
     FORM_GNU_STRP_ALT = 0x1f21,
 };
+
+/* Fails the whole index, because an incomplete one would give addresses wrong names. Returns
+ * false. */
+static inline bool dwarf_no_memory(dwarf *d)
+{
+    d->b->failed = true;
+    return err_memory(d->b->e);
+}

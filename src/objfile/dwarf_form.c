@@ -1,9 +1,12 @@
-/* Values of attributes: how long they are, and what they mean. */
+/* Reads attribute values: the size of each form, and its meaning as a number, a string or a
+ * reference. An unknown form fails the cursor, since its length, and so everything after it, is
+ * unknown. */
 #include "objfile/dwarf.h"
 
 #include "base/ban.h"
 
-/* Bytes of a form of one size; -1: it says its length itself, or is not known. */
+/* Returns the size of a form with a fixed size; -1 when the value contains its length, or the form
+ * is not known. */
 static int fixed_size(const dwarf_unit *u, uint16_t form)
 {
     switch (form) {
@@ -81,7 +84,7 @@ void dwarf_skip_form(const dwarf_unit *u, rd *r, uint16_t form)
             dwarf_skip_form(u, r, (uint16_t)real);
         break;
     }
-    default: rd_fail(r); break; /* its length is not known: nothing behind it can be read */
+    default: rd_fail(r); break; /* unknown length: nothing after it can be read */
     }
 }
 

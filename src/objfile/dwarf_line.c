@@ -1,4 +1,6 @@
-/* Line number programs (DWARF 5, section 6.2). */
+/* Runs line number programs (DWARF 5, section 6.2) of versions 2 to 5, with both formats of the
+ * file table. Rows are kept only for code that is in an executable section, because the linker
+ * leaves lines of discarded functions behind. */
 #include "objfile/dwarf.h"
 
 #include "base/ban.h"
@@ -19,26 +21,20 @@ typedef struct line_program {
     dwarf *d;
     dwarf_unit *u;
     dwarf_lines *t;
-    dwarf_unit shape; /* sizes as the program's own header says them */
+    dwarf_unit shape; /* sizes from the header of the program */
     rd r;
     uint8_t min_length, line_range, opcode_base;
     int8_t line_base;
-    const uint8_t *lengths; /* of standard opcodes */
-    size_t sequence;        /* first row of the one being read */
+    const uint8_t *lengths; /* number of operands of each standard opcode */
+    size_t sequence;        /* first row of the current sequence */
 } line_program;
-
-static bool no_memory(dwarf *d)
-{
-    d->b->failed = true;
-    return err_set(d->b->e, ERR_LIMIT, "the memory budget is spent");
-}
 
 /* ---- files ---- */
 
 static bool add_file(dwarf *d, dwarf_lines *t, str name, uint64_t dir)
 {
     dwarf_file *f = vec_push(d->b->a, &d->files);
-    if (!f) return no_memory(d);
+    if (!f) return dwarf_no_memory(d);
     *f = (dwarf_file){.name = name, .dir = dir};
     t->n_files++;
     return true;
@@ -47,7 +43,7 @@ static bool add_file(dwarf *d, dwarf_lines *t, str name, uint64_t dir)
 static bool add_dir(dwarf *d, dwarf_lines *t, str name)
 {
     str *s = vec_push(d->b->a, &d->dirs);
-    if (!s) return no_memory(d);
+    if (!s) return dwarf_no_memory(d);
     *s = name;
     t->n_dirs++;
     return true;
@@ -66,14 +62,15 @@ static bool read_old_tables(line_program *p)
     return true;
 }
 
-/* A form that takes at least one byte: the number of entries is what the header claims. */
+/* Returns whether a form needs at least one byte, so that the size of the header limits the number
+ * of entries. */
 static bool takes_bytes(uint64_t form)
 {
     return form != FORM_FLAG_PRESENT && form != FORM_IMPLICIT_CONST && form != FORM_INDIRECT &&
            form && form <= UINT16_MAX;
 }
 
-/* Directories or files in the form of DWARF 5. */
+/* Reads directories or files in the format of DWARF 5. */
 static bool read_new_table(line_program *p, bool dirs)
 {
     rd *r = &p->r;
@@ -113,7 +110,8 @@ static void append(char *path, size_t cap, size_t *n, str part)
     *n += part.n;
 }
 
-/* Directory of the compilation, directory of the file, name: from the first that is absolute on. */
+/* Builds the path of a file. A relative name is joined to its directory, a relative directory to
+ * the directory of the compilation. */
 static uint32_t make_path(dwarf *d, const dwarf_lines *t, const dwarf_file *f)
 {
     char path[8192];
@@ -161,8 +159,9 @@ static bool read_header(line_program *p, bool *ok)
     uint64_t header = rd_uint(r, p->shape.off_size);
     const uint8_t *program = header <= rd_left(r) ? r->p + header : r->end;
     p->min_length = rd_u8(r);
-    if (p->t->version >= 4) rd_u8(r); /* operations an instruction: only VLIW machines have more */
-    rd_u8(r);                         /* default of is_stmt */
+    if (p->t->version >= 4)
+        rd_u8(r); /* operations per instruction: more than 1 only on VLIW machines */
+    rd_u8(r);     /* default of is_stmt */
     p->line_base = (int8_t)rd_u8(r);
     p->line_range = rd_u8(r);
     p->opcode_base = rd_u8(r);
@@ -187,12 +186,12 @@ static bool put_row(line_program *p, const line_state *s, bool end)
 {
     index_builder *b = p->d->b;
     line_row *row = vec_push(b->a, &b->lines);
-    if (!row) return no_memory(p->d);
+    if (!row) return dwarf_no_memory(p->d);
     *row = (line_row){.address = s->address, .end = end};
     row->file = end ? 0 : file_text(p->d, p->t, s->file);
     if (row->file) row->line = (uint32_t)s->line, row->column = (uint32_t)s->column;
     if (!end) return true;
-    /* Code that the linker threw away has no address: neither have its lines. */
+    /* Drops the lines of code that the linker discarded, because it has no address. */
     uint64_t hi = s->address;
     if (!index_clip(b, b->lines.v[p->sequence].address, &hi)) b->lines.n = p->sequence;
     p->sequence = b->lines.n;
@@ -215,7 +214,7 @@ static bool extended(line_program *p, line_state *s)
         *s = (line_state){.file = 1, .line = 1};
         return true;
     case LNE_SET_ADDRESS: s->address = rd_uint(&r, (unsigned)rd_left(&r)); return true;
-    default: return true; /* DEFINE_FILE went out of use before compilers used it */
+    default: return true; /* DEFINE_FILE: no compiler writes it */
     }
 }
 
@@ -257,7 +256,7 @@ static bool run(line_program *p)
                                        : extended(p, &s);
         if (!ok) return false;
     }
-    p->d->b->lines.n = p->sequence; /* without an end it covers nothing */
+    p->d->b->lines.n = p->sequence; /* a sequence without an end covers nothing */
     p->d->b->n_broken += p->r.failed;
     return true;
 }
@@ -275,7 +274,7 @@ static bool read_table(dwarf *d, dwarf_unit *u, uint64_t offset)
     else
         d->b->n_broken++;
     dwarf_lines *to = read ? vec_push(d->b->a, &d->line_tables) : NULL;
-    if (!to) return no_memory(d);
+    if (!to) return dwarf_no_memory(d);
     *to = t;
     u->line_table = (uint32_t)d->line_tables.n;
     return true;
@@ -285,7 +284,7 @@ bool dwarf_read_lines(dwarf *d, dwarf_unit *u)
 {
     uint64_t offset = u->stmt_list.u;
     if (!u->stmt_list.form) return true;
-    if (!hash_index_room(&d->by_line_offset, d->b->a)) return no_memory(d);
+    if (!hash_index_room(&d->by_line_offset, d->b->a)) return dwarf_no_memory(d);
     uint64_t h = hash_mix(d->by_line_offset.seed, offset);
     uint32_t i = hash_first(&d->by_line_offset, h);
     for (uint32_t at; hash_next(&d->by_line_offset, &i, h, &at); i++)

@@ -1,4 +1,5 @@
-/* What a DIE says, and the function it stands for. */
+/* Reads DIEs and finds the function that each represents: its names, declaration line and enclosing
+ * scope, across abstract origins and specifications, which may be in the file that dwz created. */
 #include "objfile/dwarf.h"
 
 #include "base/ban.h"
@@ -34,7 +35,8 @@ typedef struct names {
     bool external;
 } names;
 
-/* Takes what is not known yet; the DIE it goes on from in *next.  false: it goes on nowhere. */
+/* Copies the attributes that are still unknown and sets *next to the DIE to continue with. Returns
+ * false if there is none. */
 static bool take(dwarf **d, const dwarf_unit *u, const dwarf_die *die, names *n, uint64_t *next)
 {
     if (!n->linkage_name.n) n->linkage_name = dwarf_string(*d, u, &die->linkage_name);
@@ -58,8 +60,9 @@ bool dwarf_die_at(dwarf *d, uint64_t offset, dwarf_unit **u, dwarf_die *out)
     return !r.failed;
 }
 
-/* A function that other units cannot name has no linkage name with GCC: its scope is that of the DIE
- * where it was declared.  An external one without a linkage name has C linkage and no scope. */
+/* Finds the function of a DIE. GCC writes no linkage name for a function that other units cannot
+ * reference; its scope is that of the DIE that declares it. An external function without a linkage
+ * name has C linkage and no scope. */
 static uint32_t resolve(dwarf *d, const dwarf_unit *u, const dwarf_die *die)
 {
     names n = {0};
@@ -80,7 +83,7 @@ static uint32_t resolve(dwarf *d, const dwarf_unit *u, const dwarf_die *die)
                              line);
 }
 
-/* An inlined function is met again and again: its name is found once. */
+/* Returns the function at an offset from a cache, because inlined functions occur many times. */
 static uint32_t known(dwarf *d, const dwarf_unit *u, const dwarf_die *die, uint64_t offset)
 {
     if (!hash_index_room(&d->by_die, d->b->a)) return d->b->failed = true, 0;

@@ -1,4 +1,6 @@
-/* Which code belongs to a DIE: low and high address, or a list (DWARF 5, section 2.17). */
+/* Reads the code ranges of a DIE: a low and high address, or a range list (DWARF 5, section 2.17).
+ * Lists of versions 2 to 4 and of version 5 have different formats. The total that is read is
+ * limited by the size of the section. */
 #include "objfile/dwarf.h"
 
 #include "base/ban.h"
@@ -26,19 +28,20 @@ static bool add(ranges_for *x, uint64_t lo, uint64_t hi)
     index_builder *b = x->d->b;
     if (hi <= lo || !index_clip(b, lo, &hi)) return true;
     scope_range *r = vec_push(b->a, &b->ranges);
-    if (!r) return err_set(b->e, ERR_LIMIT, "the memory budget is spent");
+    if (!r) return err_memory(b->e);
     *r = (scope_range){lo, hi, x->scope};
     x->any = true;
     return true;
 }
 
-/* Lists that are read many times over belong to no honest file. */
+/* Returns false when too much was read: valid files do not reference lists many times over. */
 static bool range_left(const dwarf *d)
 {
     return d->range_bytes / DWARF_SLACK <= d->ranges.n + d->rnglists.n;
 }
 
-/* A list of pairs: up to 0, 0; a first half of all ones sets the base. */
+/* Reads a list of address pairs, which ends with 0, 0. A first word of all ones sets the base
+ * address. */
 static bool add_pairs(ranges_for *x, uint64_t at)
 {
     const dwarf_unit *u = x->u;
@@ -80,7 +83,7 @@ static bool add_rnglist(ranges_for *x, uint64_t at)
         case RLE_OFFSET_PAIR: lo = base + rd_uleb(&r), hi = base + rd_uleb(&r); break;
         case RLE_START_END: lo = rd_uint(&r, u->addr_size), hi = rd_uint(&r, u->addr_size); break;
         case RLE_START_LENGTH: lo = rd_uint(&r, u->addr_size), hi = lo + rd_uleb(&r); break;
-        default: return true; /* the end, or nothing that can be read on from */
+        default: return true; /* the end, or an unknown entry whose length is not known */
         }
         x->d->range_bytes += (uint64_t)(r.p - from);
         if (r.failed || !range_left(x->d)) return true;
@@ -107,7 +110,7 @@ bool dwarf_add_ranges(dwarf *d, const dwarf_unit *u, const dwarf_die *die, uint3
     uint64_t lo, hi;
     bool ok = true;
     if (dwarf_address(d, u, &die->low_pc, &lo) && die->high_pc.form) {
-        hi = lo + die->high_pc.u; /* a number is a length */
+        hi = lo + die->high_pc.u; /* in this form it is a length */
         if (dwarf_is_address(&die->high_pc) && !dwarf_address(d, u, &die->high_pc, &hi)) hi = lo;
         ok = add(&x, lo, hi);
     } else if (die->ranges.form) {

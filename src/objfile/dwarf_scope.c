@@ -1,14 +1,16 @@
-/* What holds a function: namespaces, classes, functions.
+/* Finds the scopes that contain a function: namespaces, classes, functions.
  *
- *   namespace app                   holder 1   app
- *     namespace                     holder 2   app::(anonymous namespace)
- *       struct Hidden               holder 3   app::(anonymous namespace)::Hidden
- *         work  ◄─ specification ─┐
- *   subprogram ───────────────────┘            its code; the declaration says where it belongs
+ *     namespace app                   container 1   app
+ *       namespace                     container 2   app::(anonymous namespace)
+ *         struct Hidden               container 3   app::(anonymous namespace)::Hidden
+ *           work  ◄─ specification ─┐
+ *     subprogram ───────────────────┘               its code; the declaration has the scope
  *
- * A DIE does not say what is around it, so a unit whose functions need a scope is read a second time,
- * for its holders.  Units of C and units whose functions all have linkage names are not. */
+ * A DIE does not refer to its parent, so a unit whose functions need a scope is read a second time
+ * for its containers.  Units of C, and units whose functions all have linkage names, are read
+ * once. */
 #include "objfile/dwarf.h"
+#include "base/search.h"
 
 #include "base/ban.h"
 
@@ -25,9 +27,9 @@ static bool is_holder(uint16_t tag)
 /* ---- reading a unit ---- */
 
 typedef struct scanned {
-    dwarf_holder h;
+    dwarf_container h;
     dwarf_value name, sibling;
-    bool copy; /* of an abstract function, which has the classes */
+    bool copy; /* concrete copy of an abstract function; the abstract one has the classes */
 } scanned;
 
 static uint32_t u32_of(dwarf_value v) { return v.u <= UINT32_MAX ? (uint32_t)v.u : 0; }
@@ -59,15 +61,16 @@ static scanned read_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_
     return s;
 }
 
-/* Nothing below holds a function: types, variables, inlined calls, copies of functions. */
-static bool is_dull(const scanned *s)
+/* Returns whether the DIE cannot contain functions: types, variables, inlined calls, copies of
+ * functions. */
+static bool has_no_functions(const scanned *s)
 {
     if (is_holder(s->h.tag)) return s->copy;
     return s->h.tag != TAG_COMPILE_UNIT && s->h.tag != TAG_PARTIAL_UNIT &&
            s->h.tag != TAG_LEXICAL_BLOCK;
 }
 
-/* Goes on behind the children of a DIE, where it says where that is. */
+/* Skips the children of a DIE, if it has a reference to its sibling. */
 static bool skip_children(dwarf *d, const dwarf_unit *u, rd *r, const dwarf_value *sibling)
 {
     dwarf *in;
@@ -78,19 +81,20 @@ static bool skip_children(dwarf *d, const dwarf_unit *u, rd *r, const dwarf_valu
     return true;
 }
 
-/* A function was met: everything around it is a holder. */
-static bool put_holders(dwarf *d)
+/* Called at a function: everything that encloses it becomes a container. */
+static bool put_containers(dwarf *d)
 {
-    uint32_t parent = d->n_put ? d->open.v[d->n_put - 1].holder : 0;
+    uint32_t parent = d->n_put ? d->open.v[d->n_put - 1].container : 0;
     for (; d->n_put < d->open.n; d->n_put++) {
         dwarf_open *o = &d->open.v[d->n_put];
-        o->holder = parent;
+        o->container = parent;
         if (!is_holder(o->h.tag)) continue;
-        dwarf_holder *h = d->holders.n < UINT32_MAX ? vec_push(d->b->a, &d->holders) : NULL;
+        dwarf_container *h =
+            d->containers.n < UINT32_MAX ? vec_push(d->b->a, &d->containers) : NULL;
         if (!h) return false;
         *h = o->h;
         h->parent = parent;
-        parent = o->holder = (uint32_t)d->holders.n;
+        parent = o->container = (uint32_t)d->containers.n;
     }
     return true;
 }
@@ -99,18 +103,18 @@ static void close_top(dwarf *d, uint64_t end)
 {
     const dwarf_open *o = &d->open.v[--d->open.n];
     bool put = d->n_put > d->open.n && is_holder(o->h.tag);
-    if (put) d->holders.v[o->holder - 1].end = end;
+    if (put) d->containers.v[o->container - 1].end = end;
     if (d->n_put > d->open.n) d->n_put = d->open.n;
 }
 
-/* A class without a name that can be called is what a lambda was made into. */
-static void look_for_lambda(dwarf *d, const dwarf_unit *u, const dwarf_value *name)
+/* An unnamed class with a call operator is a lambda. */
+static void note_lambda(dwarf *d, const dwarf_unit *u, const dwarf_value *name)
 {
     const dwarf_open *o = &d->open.v[d->open.n - 1];
-    if (!o->holder || !o->h.nameless) return;
+    if (!o->container || !o->h.nameless) return;
     str s = dwarf_string(d, u, name);
     if (str_starts(s, STR("operator()")) || str_starts(s, STR("<lambda")))
-        d->holders.v[o->holder - 1].lambda = true;
+        d->containers.v[o->container - 1].lambda = true;
 }
 
 static bool read_unit(dwarf *d, const dwarf_unit *u)
@@ -132,15 +136,16 @@ static bool read_unit(dwarf *d, const dwarf_unit *u)
         scanned s = read_die(d, u, &r, ab);
         if (r.failed) break;
         if (ab->tag == TAG_SUBPROGRAM && d->open.n) {
-            if (!put_holders(d)) return false;
-            look_for_lambda(d, u, &s.name);
+            if (!put_containers(d)) return false;
+            note_lambda(d, u, &s.name);
         }
-        if (!ab->children || (is_dull(&s) && skip_children(d, u, &r, &s.sibling))) continue;
+        if (!ab->children || (has_no_functions(&s) && skip_children(d, u, &r, &s.sibling)))
+            continue;
         dwarf_open *o = vec_push(d->b->a, &d->open);
         if (!o) return false;
         *o = (dwarf_open){.h = s.h};
         o->h.at = at;
-        if (is_dull(&s)) o->h.tag = 0;
+        if (has_no_functions(&s)) o->h.tag = 0;
     }
     while (d->open.n) close_top(d, u->end);
     return true;
@@ -148,10 +153,10 @@ static bool read_unit(dwarf *d, const dwarf_unit *u)
 
 /* ---- numbers of lambdas ---- */
 
-/* As the compiler counts them: in the order of the source, whatever block they are in. */
+/* Orders lambdas as the compiler numbers them: in the order of the source, regardless of blocks. */
 static int by_place(const void *x, const void *y)
 {
-    const dwarf_holder *a = *(dwarf_holder *const *)x, *b = *(dwarf_holder *const *)y;
+    const dwarf_container *a = *(dwarf_container *const *)x, *b = *(dwarf_container *const *)y;
     if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
     if (a->lambda != b->lambda) return a->lambda ? -1 : 1;
     if (a->line != b->line) return a->line < b->line ? -1 : 1;
@@ -161,18 +166,15 @@ static int by_place(const void *x, const void *y)
 
 static bool number(dwarf *d, const dwarf_unit *u)
 {
-    VEC(dwarf_holder *) v = {0};
-    for (size_t i = u->first_holder; i < d->holders.n; i++) {
-        if (!d->holders.v[i].nameless) continue;
-        dwarf_holder **to = vec_push(d->b->a, &v);
-        if (!to) return false;
-        *to = &d->holders.v[i];
-    }
-    if (v.n) qsort(v.v, v.n, sizeof *v.v, by_place);
-    for (size_t i = 0; i < v.n; i++) {
-        bool first =
-            !i || v.v[i]->parent != v.v[i - 1]->parent || v.v[i]->lambda != v.v[i - 1]->lambda;
-        v.v[i]->number = first ? 1 : v.v[i - 1]->number + 1;
+    size_t n = 0, max = d->containers.n - u->first_container;
+    dwarf_container **v = arena_array(d->b->a, max, sizeof(dwarf_container *));
+    if (!v) return false;
+    for (size_t i = u->first_container; i < d->containers.n; i++)
+        if (d->containers.v[i].nameless) v[n++] = &d->containers.v[i];
+    if (n) qsort(v, n, sizeof(dwarf_container *), by_place);
+    for (size_t i = 0; i < n; i++) {
+        bool first = !i || v[i]->parent != v[i - 1]->parent || v[i]->lambda != v[i - 1]->lambda;
+        v[i]->number = first ? 1 : v[i - 1]->number + 1;
     }
     return true;
 }
@@ -181,42 +183,37 @@ static bool scan(dwarf *d, dwarf_unit *u)
 {
     if (u->scanned) return true;
     d->scan_bytes += u->end - u->at;
-    if (d->scan_bytes / DWARF_SLACK > d->info.n) return false; /* units that name each other */
+    if (d->scan_bytes / DWARF_SLACK > d->info.n)
+        return false; /* stops units that refer to each other endlessly */
     u->scanned = true;
-    u->first_holder = d->holders.n;
+    u->first_container = d->containers.n;
     bool ok = read_unit(d, u) && number(d, u);
-    u->n_holders = d->holders.n - u->first_holder;
+    u->n_containers = d->containers.n - u->first_container;
     d->b->failed |= !ok;
     return ok;
 }
 
 void dwarf_scope_forget(dwarf *d, dwarf_unit *u)
 {
-    if (!u->scanned || u->first_holder + u->n_holders != d->holders.n) return;
-    d->holders.n = u->first_holder;
+    if (!u->scanned || u->first_container + u->n_containers != d->containers.n) return;
+    d->containers.n = u->first_container;
     u->scanned = false;
 }
 
 /* ---- paths ---- */
 
-/* Position + 1 of the innermost holder around an offset; 0: none. */
-static uint32_t holder_of(const dwarf *d, const dwarf_unit *u, uint64_t offset)
+/* Returns position + 1 of the innermost container of an offset; 0 if there is none. */
+static uint32_t container_of(const dwarf *d, const dwarf_unit *u, uint64_t offset)
 {
-    size_t from = u->first_holder, to = from + u->n_holders;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (d->holders.v[mid].at < offset)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    uint32_t h = from > u->first_holder ? (uint32_t)from : 0;
-    for (unsigned i = 0; h && d->holders.v[h - 1].end <= offset; i++)
-        h = i < DWARF_MAX_DEPTH ? d->holders.v[h - 1].parent : 0;
+    size_t from = SEARCH(u->first_container, u->first_container + u->n_containers, i,
+                         d->containers.v[i].at < offset);
+    uint32_t h = from > u->first_container ? (uint32_t)from : 0;
+    for (unsigned i = 0; h && d->containers.v[h - 1].end <= offset; i++)
+        h = i < DWARF_MAX_DEPTH ? d->containers.v[h - 1].parent : 0;
     return h;
 }
 
-/* The name of a class or function, and where it was declared. */
+/* Returns the name of a class or function and sets *at to the offset of its declaration. */
 static str declared(dwarf **d, uint64_t *at)
 {
     str name = STR("");
@@ -235,8 +232,9 @@ static str declared(dwarf **d, uint64_t *at)
     return name;
 }
 
-/* What a holder adds to the path of `outer`: room[DWARF_MAX_PATH].  Returns the length, or more. */
-static int put_path(char *room, str outer, const dwarf_holder *h, str name)
+/* Appends a container's part of the path to `outer` in room[DWARF_MAX_PATH].  Returns the length,
+ * which is larger if it did not fit. */
+static int put_path(char *room, str outer, const dwarf_container *h, str name)
 {
     char unnamed[40];
     bool function = h->tag == TAG_SUBPROGRAM;
@@ -256,16 +254,17 @@ static int put_path(char *room, str outer, const dwarf_holder *h, str name)
 static uint32_t scope_at(dwarf *d, uint64_t offset, unsigned depth)
 {
     dwarf_unit *u = dwarf_unit_at(d, offset);
-    uint32_t h = u && scan(d, u) ? holder_of(d, u, offset) : 0;
+    uint32_t h = u && scan(d, u) ? container_of(d, u, offset) : 0;
     if (!h) return 0;
-    if (d->holders.v[h - 1].path) return d->holders.v[h - 1].path - 1;
+    if (d->containers.v[h - 1].path) return d->containers.v[h - 1].path - 1;
     if (!d->path) d->path = arena_alloc(d->b->a, DWARF_MAX_PATH);
     if (!d->path) return d->b->failed = true, 0;
     dwarf *in = d;
-    uint64_t at = d->holders.v[h - 1].at;
+    uint64_t at = d->containers.v[h - 1].at;
     str name = declared(&in, &at);
     uint32_t outer = depth < DWARF_MAX_DEPTH ? scope_at(in, at, depth + 1) : 0;
-    dwarf_holder *to = &d->holders.v[h - 1]; /* now: what was read above may have moved it */
+    dwarf_container *to =
+        &d->containers.v[h - 1]; /* looked up again: the calls above may have moved it */
     int n = put_path(d->path, str_of(d->b->text.v + outer), to, name);
     uint32_t path = n < DWARF_MAX_PATH ? index_text(d->b, (str){d->path, (size_t)n}) : 0;
     to->path = path + 1;

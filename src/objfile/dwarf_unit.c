@@ -1,15 +1,11 @@
-/* Units of .debug_info and their abbreviations. */
+/* Reads unit headers of .debug_info, abbreviation tables, and the attributes of each unit's first
+ * DIE. Units share tables, which are read once. A broken unit is marked; the others stay usable. */
 #include "objfile/dwarf.h"
+#include "base/search.h"
 
 #include "base/ban.h"
 
 enum { UT_COMPILE = 1, UT_TYPE, UT_PARTIAL, UT_SKELETON, UT_SPLIT_COMPILE, UT_SPLIT_TYPE };
-
-static bool no_memory(dwarf *d)
-{
-    d->b->failed = true;
-    return err_set(d->b->e, ERR_LIMIT, "the memory budget is spent");
-}
 
 /* ---- headers ---- */
 
@@ -36,7 +32,7 @@ static bool read_unit(const dwarf *d, uint64_t at, dwarf_unit *u)
     u->dies = (uint64_t)(r.p - (const uint8_t *)d->info.p);
     u->bad =
         r.failed || u->version < 2 || u->version > 5 || (u->addr_size != 8 && u->addr_size != 4);
-    /* What split units lack are these headers: their own bases come first. */
+    /* Split units have no such headers: their tables begin at fixed offsets. */
     u->str_base = u->version >= 5 ? (u->off_size == 8 ? 16 : 8) : 0;
     u->addr_base = u->version >= 5 ? (u->off_size == 8 ? 16 : 8) : 0;
     u->rnglists_base = u->version >= 5 ? (u->off_size == 8 ? 20 : 12) : 0;
@@ -52,7 +48,7 @@ bool dwarf_find_units(dwarf *d)
             return true;
         }
         dwarf_unit *to = vec_push(d->b->a, &d->units);
-        if (!to) return no_memory(d);
+        if (!to) return dwarf_no_memory(d);
         *to = u;
         d->b->n_broken += u.bad;
         at = u.end;
@@ -68,7 +64,8 @@ static int by_code(const void *x, const void *y)
     return (a->code > b->code) - (a->code < b->code);
 }
 
-/* The attributes of one abbreviation; false at the budget.  Too many of them: the cursor fails. */
+/* Reads the attributes of one abbreviation. Returns false only when the budget is used up; too many
+ * attributes fail the cursor. */
 static bool read_attrs(dwarf *d, rd *r, dwarf_abbrev *ab)
 {
     ab->first = (uint32_t)d->attrs.n;
@@ -79,7 +76,7 @@ static bool read_attrs(dwarf *d, rd *r, dwarf_abbrev *ab)
         if (ab->n == DWARF_MAX_ATTRS) rd_fail(r);
         if (r->failed) return true;
         dwarf_attr *x = vec_push(d->b->a, &d->attrs);
-        if (!x || d->attrs.n >= UINT32_MAX) return no_memory(d);
+        if (!x || d->attrs.n >= UINT32_MAX) return dwarf_no_memory(d);
         uint16_t known = form <= UINT16_MAX ? (uint16_t)form : UINT16_MAX;
         *x = (dwarf_attr){name <= UINT16_MAX ? (uint16_t)name : 0, known, dwarf_form_size(known),
                           implicit};
@@ -102,7 +99,7 @@ static bool read_abbrevs(dwarf *d, dwarf_abbrevs *t)
         ab.children = rd_u8(&r) != 0;
         if (!read_attrs(d, &r, &ab)) return false;
         dwarf_abbrev *x = vec_push(d->b->a, &d->abbrevs);
-        if (!x) return no_memory(d);
+        if (!x) return dwarf_no_memory(d);
         *x = ab;
         t->n++;
         sorted &= t->n < 2 || x[-1].code < ab.code;
@@ -115,7 +112,7 @@ static bool read_abbrevs(dwarf *d, dwarf_abbrevs *t)
 
 static bool find_abbrevs(dwarf *d, dwarf_unit *u)
 {
-    if (!hash_index_room(&d->by_abbrev_offset, d->b->a)) return no_memory(d);
+    if (!hash_index_room(&d->by_abbrev_offset, d->b->a)) return dwarf_no_memory(d);
     uint64_t h = hash_mix(d->by_abbrev_offset.seed, u->abbrev_offset);
     uint32_t i = hash_first(&d->by_abbrev_offset, h);
     for (uint32_t at; hash_next(&d->by_abbrev_offset, &i, h, &at); i++)
@@ -125,10 +122,10 @@ static bool find_abbrevs(dwarf *d, dwarf_unit *u)
             return true;
         }
     dwarf_abbrevs *t = vec_push(d->b->a, &d->tables);
-    if (!t) return no_memory(d);
+    if (!t) return dwarf_no_memory(d);
     t->offset = u->abbrev_offset;
     if (d->abbrev_bytes / DWARF_SLACK > d->abbrev.n)
-        t->bad = true; /* tables overlap: no honest file has that */
+        t->bad = true; /* tables overlap, which no valid file does */
     else if (!read_abbrevs(d, t))
         return false;
     hash_put(&d->by_abbrev_offset, i, h, (uint32_t)(d->tables.n - 1));
@@ -153,7 +150,7 @@ typedef struct unit_values {
     dwarf_value low_pc, comp_dir;
 } unit_values;
 
-/* DWARF 5, table 7.17, and what was registered since. */
+/* DWARF 5, table 7.17, and codes that were registered later. */
 static bool is_cxx(uint64_t language)
 {
     switch (language) {
@@ -214,14 +211,7 @@ bool dwarf_load_unit(dwarf *d, dwarf_unit *u)
 
 dwarf_unit *dwarf_unit_at(dwarf *d, uint64_t offset)
 {
-    size_t from = 0, to = d->units.n;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (d->units.v[mid].end <= offset)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    size_t from = SEARCH(0, d->units.n, i, d->units.v[i].end <= offset);
     if (from == d->units.n) return NULL;
     dwarf_unit *u = &d->units.v[from];
     if (offset < u->dies || !dwarf_load_unit(d, u) || u->bad) return NULL;

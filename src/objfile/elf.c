@@ -1,3 +1,6 @@
+/* Parses the headers of an ELF file into tables of sections and segments. Addresses depend only on
+ * the program headers; sections may be missing. Only broken headers are errors: a section outside
+ * the file reads as empty. */
 #include "objfile/elf.h"
 
 #include "objfile/rd.h"
@@ -28,13 +31,13 @@ static bool read_header(str bytes, elf_file *f, header *h, err *e)
     word(&r, f->is64); /* entry */
     h->phoff = word(&r, f->is64);
     h->shoff = word(&r, f->is64);
-    rd_skip(&r, 6); /* flags, own size */
+    rd_skip(&r, 6); /* flags, size of this header */
     h->phentsize = rd_u16(&r);
     h->phnum = rd_u16(&r);
     h->shentsize = rd_u16(&r);
     h->shnum = rd_u16(&r);
     h->shstrndx = rd_u16(&r);
-    return !r.failed || err_at(e, ERR_MALFORMED, bytes.n, "the ELF header is cut short");
+    return !r.failed || err_at(e, ERR_MALFORMED, bytes.n, "the ELF header is truncated");
 }
 
 static elf_section section_at(const elf_file *f, rd r, uint32_t *name, uint32_t *info)
@@ -53,7 +56,7 @@ static elf_section section_at(const elf_file *f, rd r, uint32_t *name, uint32_t 
     return s;
 }
 
-/* Entry 0 holds the counts that do not fit the header. */
+/* Section 0 holds counts that do not fit the header. */
 static void extended_counts(const elf_file *f, header *h)
 {
     uint32_t name, info;
@@ -77,11 +80,10 @@ static bool read_sections(elf_file *f, const header *h, arena *a, err *e)
     if (!h->shnum) return true;
     if (h->shentsize < size || h->shoff > f->bytes.n ||
         h->shnum > (f->bytes.n - h->shoff) / h->shentsize)
-        return err_at(e, ERR_MALFORMED, h->shoff, "the %u section headers lie outside the file",
+        return err_at(e, ERR_MALFORMED, h->shoff, "the %u section headers are outside the file",
                       h->shnum);
     uint32_t *names = arena_new(a, uint32_t, h->shnum), info;
-    if (!names || !vec_reserve(a, &f->sections, h->shnum))
-        return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!names || !vec_reserve(a, &f->sections, h->shnum)) return err_memory(e);
     for (uint32_t i = 0; i < h->shnum; i++) {
         rd r = rd_from(f->bytes, h->shoff + (uint64_t)i * h->shentsize, f->big);
         f->sections.v[f->sections.n++] = section_at(f, r, &names[i], &info);
@@ -98,10 +100,9 @@ static bool read_segments(elf_file *f, const header *h, arena *a, err *e)
     if (!h->phnum) return true;
     if (h->phentsize < size || h->phoff > f->bytes.n ||
         h->phnum > (f->bytes.n - h->phoff) / h->phentsize)
-        return err_at(e, ERR_MALFORMED, h->phoff, "the %u program headers lie outside the file",
+        return err_at(e, ERR_MALFORMED, h->phoff, "the %u program headers are outside the file",
                       h->phnum);
-    if (!vec_reserve(a, &f->segments, h->phnum))
-        return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!vec_reserve(a, &f->segments, h->phnum)) return err_memory(e);
     for (uint32_t i = 0; i < h->phnum; i++) {
         rd r = rd_from(f->bytes, h->phoff + (uint64_t)i * h->phentsize, f->big);
         elf_segment *s = &f->segments.v[f->segments.n++];
@@ -141,7 +142,8 @@ bool elf_has(const elf_file *f, str name)
     return s && section_raw(f, s).n > 0;
 }
 
-/* The kernel maps whole pages, so a mapping begins up to a page before its segment. */
+/* Returns whether the segment contains the offset. The kernel maps whole pages, so a mapping may
+ * begin up to `lead` bytes before its segment. */
 static bool segment_holds(const elf_segment *s, uint64_t offset, uint64_t lead)
 {
     uint64_t start = s->offset - lead;

@@ -1,8 +1,7 @@
-/* objfile/elf.h - an ELF file as tables: sections, segments, addresses.  Pure.
+/* objfile/elf.h - an ELF file as tables: sections, segments, addresses. Pure.
  *
- * 32 and 64 bits, both byte orders.  Everything is a view into `bytes`; a section whose place is
- * outside the file reads as empty, because files cut short or stripped by odd tools still have
- * parts worth reading. */
+ * Supports 32 and 64 bits and both byte orders. Everything is a view into `bytes`. A section
+ * outside the file reads as empty, because truncated files still have usable parts. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -47,34 +46,38 @@ typedef struct elf_file {
     VEC(elf_segment) segments;
 } elf_file;
 
-/* ERR_MALFORMED: not ELF, or headers that lie outside the file. */
+/* Reads the headers. ERR_MALFORMED when the bytes are not an ELF file, or headers are outside of
+ * it. */
 NODISCARD bool elf_read(str bytes, arena *a, elf_file *out, err *e);
 
-/* NULL: none of that name. */
+/* Returns NULL if there is no section of that name. */
 const elf_section *elf_section_named(const elf_file *f, str name);
 
-/* Bytes of a section, decompressed (SHF_COMPRESSED and .zdebug_*: zlib, zstd) into the arena if need
- * be.  Empty for NOBITS.  ERR_LIMIT at the budget, ERR_MALFORMED when it does not decompress. */
+/* Sets *out to the bytes of a section, decompressed into the arena if needed (SHF_COMPRESSED and
+ * .zdebug_*: zlib, zstd); empty for NOBITS. ERR_LIMIT when the budget is used up, ERR_MALFORMED
+ * when the section does not decompress. */
 NODISCARD bool elf_section_bytes(const elf_file *f, const elf_section *s, arena *a, str *out,
                                  err *e);
 
-/* Has it a section that holds something? */
+/* Returns whether the file has a section of that name that is not empty. */
 bool elf_has(const elf_file *f, str name);
 
-/* Virtual address of a byte of the file, by the program headers; false when no segment holds it. */
+/* Sets *address to the virtual address of a byte of the file, by the program headers. Returns false
+ * if no segment contains it. */
 NODISCARD bool elf_address_of_offset(const elf_file *f, uint64_t offset, uint64_t *address);
 
-/* Lowest virtual address of the image, page-aligned; 0 without segments. */
+/* Returns the lowest virtual address of the image, page-aligned; 0 without segments. */
 uint64_t elf_base(const elf_file *f);
 
-/* The loader that a program asks for (PT_INTERP); empty: it is statically linked, or no program. */
+/* Returns the loader of a program (PT_INTERP); empty if statically linked or not a program. */
 str elf_interpreter(const elf_file *f);
 
-/* The first library it was linked with (DT_NEEDED) whose name begins so; empty: none. */
+/* Returns the first library in DT_NEEDED whose name begins with `prefix`; empty if there is
+ * none. */
 str elf_needed(const elf_file *f, str prefix);
 
-/* Where the debug information of a stripped file is: .gnu_debuglink (name and CRC-32),
- * .gnu_debugaltlink (name and build id of what dwz moved out).  Empty name: there is none. */
+/* References to separate debug files: .gnu_debuglink (name and CRC-32) and .gnu_debugaltlink (name
+ * and build id of the file that dwz created). An empty name means that there is none. */
 typedef struct elf_link {
     str name, build_id; /* build_id: bytes */
     uint32_t crc;
@@ -82,9 +85,9 @@ typedef struct elf_link {
 elf_link elf_debug_link(const elf_file *f);
 elf_link elf_alt_link(const elf_file *f);
 
-/* CRC-32 as .gnu_debuglink wants it. */
+/* Returns the CRC-32 that .gnu_debuglink uses. */
 uint32_t elf_crc(str bytes);
 
-/* The ELF file inside .gnu_debugdata (MiniDebugInfo), unpacked into the arena; empty when there is
- * none.  At most max_bytes. */
+/* Unpacks the ELF file inside .gnu_debugdata (MiniDebugInfo) into the arena; at most max_bytes.
+ * Empty if there is none. */
 NODISCARD bool elf_debug_data(const elf_file *f, size_t max_bytes, arena *a, str *out, err *e);

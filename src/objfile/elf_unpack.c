@@ -1,4 +1,6 @@
-/* Sections that are compressed, and files inside sections. */
+/* Decompresses sections and the ELF file inside .gnu_debugdata, and reads references to separate
+ * debug files. The claimed size of a section is compared with the highest possible compression
+ * ratio before memory is allocated. */
 #include "objfile/elf.h"
 
 #include "objfile/rd.h"
@@ -26,12 +28,12 @@ static bool inflate_zlib(str in, char *out, size_t n)
 static bool inflate(const elf_section *s, uint32_t kind, str in, uint64_t size, arena *a, str *out,
                     err *e)
 {
-    if (kind != CHDR_ZLIB && kind != CHDR_ZSTD)
-        return bad(e, s, "is compressed in a way that is not known");
-    /* Deflate gives at most 1032 bytes for one; zstd frames say their size truly or fail. */
-    if (kind == CHDR_ZLIB && size / 1033 > in.n) return bad(e, s, "claims to unpack to too much");
+    if (kind != CHDR_ZLIB && kind != CHDR_ZSTD) return bad(e, s, "uses an unknown compression");
+    /* Deflate expands at most 1032 times; zstd frames state their true size or fail. */
+    if (kind == CHDR_ZLIB && size / 1033 > in.n)
+        return bad(e, s, "claims an impossible decompressed size");
     char *p = size <= SIZE_MAX ? arena_alloc(a, (size_t)size) : NULL;
-    if (!p) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!p) return err_memory(e);
     bool ok = kind == CHDR_ZLIB ? inflate_zlib(in, p, (size_t)size)
                                 : ZSTD_decompress(p, (size_t)size, in.p, in.n) == size;
     if (!ok) return bad(e, s, "does not decompress");
@@ -51,13 +53,13 @@ bool elf_section_bytes(const elf_file *f, const elf_section *s, arena *a, str *o
         if (f->is64) rd_u32(&r);
         uint64_t size = f->is64 ? rd_u64(&r) : rd_u32(&r);
         rd_skip(&r, f->is64 ? 8 : 4);
-        if (r.failed) return bad(e, s, "is compressed but too short to say how");
+        if (r.failed) return bad(e, s, "is compressed but too short for a compression header");
         return inflate(s, kind, (str){(const char *)r.p, rd_left(&r)}, size, a, out, e);
     }
     if (str_starts(s->name, STR(".zdebug")) && str_starts(raw, STR("ZLIB"))) {
         r = rd_from(raw, 4, true);
         uint64_t size = rd_u64(&r);
-        if (r.failed) return bad(e, s, "is compressed but too short to say how");
+        if (r.failed) return bad(e, s, "is compressed but too short for a compression header");
         return inflate(s, CHDR_ZLIB, (str){(const char *)r.p, rd_left(&r)}, size, a, out, e);
     }
     *out = raw;
@@ -96,7 +98,8 @@ uint32_t elf_crc(str bytes) { return libdeflate_crc32(0, bytes.p, bytes.n); }
 
 /* ---- MiniDebugInfo ---- */
 
-/* Unpacks until the end of the stream, growing the output; *n is what it holds. */
+/* Decompresses to the end of the stream into a growing buffer; sets *n to the size of the
+ * result. */
 static bool unxz(lzma_stream *z, size_t max, arena *a, char **out, size_t *n, err *e)
 {
     for (size_t cap = 0;;) {
@@ -105,7 +108,7 @@ static bool unxz(lzma_stream *z, size_t max, arena *a, char **out, size_t *n, er
             if (more > max) more = max;
             char *p = more > cap ? arena_grow(a, *out, cap, more) : NULL;
             if (!p)
-                return err_set(e, ERR_LIMIT, "the symbols in .gnu_debugdata unpack to too much");
+                return err_set(e, ERR_LIMIT, "the symbols in .gnu_debugdata exceed the size limit");
             *out = p;
             cap = more;
         }
@@ -125,7 +128,7 @@ bool elf_debug_data(const elf_file *f, size_t max_bytes, arena *a, str *out, err
     if (!in.n) return true;
     lzma_stream z = LZMA_STREAM_INIT;
     if (lzma_stream_decoder(&z, LZMA_MEMORY, 0) != LZMA_OK)
-        return err_set(e, ERR_LIMIT, "out of memory for .gnu_debugdata");
+        return err_set(e, ERR_MEMORY, "out of memory for .gnu_debugdata");
     z.next_in = (const uint8_t *)in.p;
     z.avail_in = in.n;
     char *p = arena_alloc(a, 0);

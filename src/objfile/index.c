@@ -1,3 +1,6 @@
+/* Opens an index block and looks addresses up in it.  A block may come from a cache file that was
+ * damaged, so opening checks all sizes and the checksum, and a lookup still checks every position
+ * it follows. */
 #include "objfile/index.h"
 
 #include "base/hash.h"
@@ -7,7 +10,8 @@
 _Static_assert(sizeof(index_header) == 80, "the layout of docs/symbols.md");
 _Static_assert(sizeof(index_row) == 32 && sizeof(index_scope) == 32, "two to a cache line");
 
-/* Position of the table behind `at`, aligned; false when it does not fit 64 bits. */
+/* Sets *where to the aligned position of a table at or after *at, and *at to its end. Returns false
+ * if they do not fit 64 bits. */
 static bool place(uint64_t *at, uint64_t n, size_t size, uint64_t *where)
 {
     uint64_t bytes, pad = INDEX_ALIGN - 1;
@@ -51,11 +55,11 @@ bool index_open_unread(str bytes, index_view *out, err *e)
         return err_at(e, ERR_MALFORMED, 0, "not a symbol index of version %d", INDEX_VERSION);
     if (out->h.shift > 63 || !index_layout(&out->h, &p) || p.size != bytes.n ||
         out->h.size != bytes.n || !out->h.n_text)
-        return err_at(e, ERR_MALFORMED, 16, "the tables of the symbol index do not fit its size");
+        return err_at(e, ERR_MALFORMED, 16, "the tables of the symbol index exceed its size");
     const void *b = bytes.p;
     const char *c = b;
     if (c[p.text + out->h.n_text - 1])
-        return err_at(e, ERR_MALFORMED, p.text, "the names of the symbol index have no end");
+        return err_at(e, ERR_MALFORMED, p.text, "the names of the symbol index are not terminated");
     out->buckets = (const void *)(c + p.buckets);
     out->rows = (const void *)(c + p.rows);
     out->scopes = (const void *)(c + p.scopes);
@@ -70,8 +74,8 @@ str index_text_at(const index_view *x, uint32_t text)
     return str_of(text < x->h.n_text ? x->text + text : "");
 }
 
-/* The row that holds an address; NULL: it is before the first.  Bucket i has the number of rows
- * before its code; the last one stands for all that is behind. */
+/* Returns the row that contains an address; NULL if the address is before the first row. Bucket i
+ * holds the number of rows before its code; the last bucket covers everything above. */
 static const index_row *row_of(const index_view *x, uint64_t address)
 {
     const index_row *v = x->rows;
@@ -79,12 +83,14 @@ static const index_row *row_of(const index_view *x, uint64_t address)
     uint64_t b = (address - v[0].address) >> x->h.shift;
     size_t from = b < x->h.n_buckets ? x->buckets[b] : x->h.n_rows;
     size_t to = b + 1 < x->h.n_buckets ? x->buckets[b + 1] : x->h.n_rows;
-    if (to > x->h.n_rows || from > to) return NULL; /* not a block of our making */
-    /* The row before the bucket is at or below the address; the last such one is wanted. */
+    if (to > x->h.n_rows || from > to) return NULL; /* not a valid block */
+    /* The row before the bucket is at or below the address; the search finds the last such row. */
     from -= from > 0;
     for (size_t n = to - from; n > 1;) {
         size_t half = n / 2;
-        from += v[from + half].address <= address ? half : 0; /* no branch to mispredict */
+        from += v[from + half].address <= address
+                    ? half
+                    : 0; /* without a branch, which could be mispredicted */
         n -= half;
     }
     return &v[from];
@@ -105,19 +111,20 @@ size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_
     for (const index_scope *s = scope_at(x, at); s && n < max; s = scope_at(x, at)) {
         f.linkage_name = s->linkage_name;
         f.name = s->name;
-        f.around = s->around;
+        f.enclosing = s->enclosing;
         f.start_line = s->start_line;
         out[n++] = f;
         f = (index_frame){.file = s->call_file, .line = s->call_line, .column = s->call_column};
-        if (s->parent >= at) break; /* callers come first: anything else would be a circle */
+        if (s->parent >= at)
+            break; /* a caller precedes its callees; anything else could be a cycle */
         at = s->parent;
     }
     if (!n) {
         if (!row->symbol && !row->file) return 0;
         out[n++] = f;
     }
-    /* The outermost frame is called as the symbol table calls it: it knows the clones (.cold, .isra)
-     * that DWARF has under one name, and functions without debug information. */
+    /* The outermost frame gets its name from the symbol table, which also has functions without
+     * debug information, and distinguishes clones (.cold, .isra), which have one name in DWARF. */
     if (row->symbol) out[n - 1].linkage_name = row->symbol;
     return n;
 }

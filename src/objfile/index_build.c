@@ -1,4 +1,8 @@
+/* Builds an index: collects symbols, DWARF scopes, ranges and lines, and writes them as one block.
+ * Texts and functions are interned, since one function may be inlined thousands of times.  Debug
+ * information of code that the linker discarded is dropped. */
 #include "objfile/index_build.h"
+#include "base/search.h"
 
 #include "base/ban.h"
 
@@ -27,10 +31,10 @@ uint32_t index_text(index_builder *b, str s)
     return *to;
 }
 
-uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t around, str name,
+uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t enclosing, str name,
                            uint32_t line)
 {
-    built_function f = {index_text(b, linkage_name), around, index_text(b, name), line};
+    built_function f = {index_text(b, linkage_name), enclosing, index_text(b, name), line};
     if (!hash_index_room(&b->by_function, b->a)) return b->failed = true, 0;
     uint64_t h = hash_bytes(&f, sizeof f, b->by_function.seed);
     uint32_t i = hash_first(&b->by_function, h);
@@ -43,7 +47,7 @@ uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t around, 
     return (uint32_t)b->functions.n;
 }
 
-/* ---- which addresses are code ---- */
+/* ---- executable addresses ---- */
 
 static bool add_exec(index_builder *b, uint64_t lo, uint64_t size)
 {
@@ -87,14 +91,7 @@ static bool find_exec(index_builder *b, const elf_file *f)
 
 bool index_clip(const index_builder *b, uint64_t lo, uint64_t *hi)
 {
-    size_t from = 0, to = b->exec.n;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (b->exec.v[mid].hi <= lo)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    size_t from = SEARCH(0, b->exec.n, i, b->exec.v[i].hi <= lo);
     if (from == b->exec.n || lo < b->exec.v[from].lo) return false;
     if (*hi > b->exec.v[from].hi) *hi = b->exec.v[from].hi;
     return true;
@@ -106,10 +103,10 @@ static bool add_table(index_builder *b, const elf_file *f, uint32_t type, uint32
                       symbol_list *out)
 {
     size_t n;
-    err why = {0}; /* a table that does not unpack is no table */
+    err why = {0}; /* ignored: a table that does not decompress is skipped */
     if (!symbols_of_elf(f, type, b->a, out, &n, &why)) {
         b->n_broken++;
-        return why.code != ERR_LIMIT || err_set(b->e, ERR_LIMIT, "%s", why.msg);
+        return !err_exhausted(&why) || err_set(b->e, ERR_LIMIT, "%s", why.msg);
     }
     if (n) b->flags |= flag;
     return true;
@@ -128,7 +125,7 @@ static bool add_mini(index_builder *b, const elf_file *f, symbol_list *out)
     return add_table(b, &mini, ELF_SYMTAB, INDEX_HAS_SYMBOLS, out);
 }
 
-/* Nothing runs in data. */
+/* Drops symbols outside of executable code. */
 static void keep_code(const index_builder *b, symbol_list *l)
 {
     size_t n = 0;
@@ -150,8 +147,8 @@ static bool find_symbols(index_builder *b, const index_source *s, symbol_list *o
     if (s->file && !whole &&
         (!add_mini(b, s->file, out) || !add_table(b, s->file, ELF_DYNSYM, INDEX_HAS_DYNAMIC, out)))
         return false;
-    err why = {0}; /* stubs that cannot be read have no names */
-    if (s->file && !symbols_of_plt(s->file, b->a, out, &why) && why.code == ERR_LIMIT)
+    err why = {0}; /* ignored: unreadable stubs get no names */
+    if (s->file && !symbols_of_plt(s->file, b->a, out, &why) && err_exhausted(&why))
         return err_set(b->e, ERR_LIMIT, "%s", why.msg);
     keep_code(b, out);
     return symbols_sort(out, b->a, b->e);
@@ -164,7 +161,8 @@ static void put_table(char *to, const void *v, size_t bytes)
     if (bytes) memcpy(to, v, bytes);
 }
 
-/* A bucket for about two rows: the search in it is a step or two.  Entry i: rows before its code. */
+/* Builds buckets of about two rows each, so that a search takes one or two steps. Entry i is the
+ * number of rows before its code. */
 static bool make_buckets(index_builder *b, uint32_t *shift, uint32_t **out, size_t *n)
 {
     *n = 0;
@@ -195,7 +193,7 @@ static void put_scopes(const index_builder *b, index_scope *to)
         if (!s->function) continue;
         const built_function *f = &b->functions.v[s->function - 1];
         to[i].linkage_name = f->linkage_name;
-        to[i].around = f->around;
+        to[i].enclosing = f->enclosing;
         to[i].name = f->name;
         to[i].start_line = f->line;
     }
@@ -208,7 +206,7 @@ static bool finish(index_builder *b, str *out)
     uint32_t *buckets;
     size_t n_buckets;
     if (b->failed || b->rows.n >= UINT32_MAX || !make_buckets(b, &h.shift, &buckets, &n_buckets))
-        return err_set(b->e, ERR_LIMIT, "the memory budget is spent");
+        return err_memory(b->e);
     h.flags = b->flags;
     h.n_broken = b->n_broken;
     h.n_buckets = n_buckets;
@@ -216,7 +214,7 @@ static bool finish(index_builder *b, str *out)
     h.n_scopes = b->scopes.n;
     h.n_text = b->text.n;
     char *to = index_layout(&h, &p) ? arena_zero(b->a, (size_t)p.size + INDEX_ALIGN) : NULL;
-    if (!to) return err_set(b->e, ERR_LIMIT, "the memory budget is spent");
+    if (!to) return err_memory(b->e);
     to += (INDEX_ALIGN - (uintptr_t)to % INDEX_ALIGN) % INDEX_ALIGN;
     h.size = p.size;
     put_table(to + p.buckets, buckets, sizeof *buckets * n_buckets);
@@ -233,7 +231,7 @@ static bool finish(index_builder *b, str *out)
 static bool begin(index_builder *b, arena *a, err *e)
 {
     *b = (index_builder){.a = a, .e = e};
-    return vec_push(a, &b->text) || err_set(e, ERR_LIMIT, "the memory budget is spent");
+    return vec_push(a, &b->text) || err_memory(e);
 }
 
 bool index_build(const index_source *s, arena *a, str *out, err *e)
@@ -243,7 +241,7 @@ bool index_build(const index_source *s, arena *a, str *out, err *e)
     if (!begin(&b, a, e)) return false;
     b.stop = s->stop;
     if ((s->file && !find_exec(&b, s->file)) || (s->debug && !find_exec(&b, s->debug)))
-        return err_set(e, ERR_LIMIT, "the memory budget is spent");
+        return err_memory(e);
     if (!find_symbols(&b, s, &l)) return false;
     if (s->debug && !s->names_only && !dwarf_collect(&b, s->debug, s->alt)) return false;
     if (b.scopes.n || b.lines.n) b.flags |= INDEX_HAS_LINES;

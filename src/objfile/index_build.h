@@ -1,4 +1,4 @@
-/* objfile/index_build.h - what the files that make an index share. */
+/* objfile/index_build.h - declarations that the files that build an index share. */
 #pragma once
 #include "base/hash.h"
 #include "objfile/index.h"
@@ -12,7 +12,8 @@ typedef struct index_places {
     uint64_t buckets, rows, scopes, text, size;
 } index_places;
 
-/* Where the tables of a block lie, from its counts; false when that does not fit 64 bits. */
+/* Computes the positions of a block's tables from its counts. Returns false if they do not fit 64
+ * bits. */
 bool index_layout(const index_header *h, index_places *p);
 uint64_t index_checksum(str block);
 
@@ -24,10 +25,10 @@ typedef struct built_scope {
 } built_scope;
 
 typedef struct built_function {
-    uint32_t linkage_name, around, name, line;
+    uint32_t linkage_name, enclosing, name, line;
 } built_function;
 
-/* Code that a scope covers. */
+/* A range of code that a scope covers. */
 typedef struct scope_range {
     uint64_t lo, hi;
     uint32_t scope; /* position + 1 */
@@ -48,7 +49,7 @@ typedef struct index_builder {
     arena *a;
     err *e;
     stopper *stop;
-    VEC(exec_range) exec; /* sorted; debug information about anything else is dead */
+    VEC(exec_range) exec; /* sorted; debug information outside of these ranges is dropped */
     VEC(built_scope) scopes;
     VEC(built_function) functions;
     VEC(scope_range) ranges;
@@ -61,17 +62,19 @@ typedef struct index_builder {
     bool failed; /* the budget was reached */
 } index_builder;
 
-/* Position of a text, each kept once; 0 for "" and when out of memory. */
+/* Returns the position of an interned text; 0 for "" and when memory runs out. */
 uint32_t index_text(index_builder *b, str s);
-/* Position + 1 of a function, `around` the text of its scope, each kept once; 0 when out of memory. */
-uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t around, str name,
+/* Returns position + 1 of an interned function; 0 when memory runs out. `enclosing` is the text of
+ * its scope. */
+uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t enclosing, str name,
                            uint32_t line);
 
-/* Lo and hi cut to the code that holds lo; false when it is no code. */
+/* Limits *hi to the executable range that contains lo. Returns false if lo is not in code. */
 bool index_clip(const index_builder *b, uint64_t lo, uint64_t *hi);
 
-/* Ranges and lines, in any order and overlapping, and sorted symbols become rows. */
+/* Merges ranges and lines, which may overlap in any order, and sorted symbols into rows. */
 NODISCARD bool index_flatten(index_builder *b, const symbol_list *symbols);
 
-/* dwarf.c: adds scopes, ranges and lines of all units.  false: only at the budget, or stopped. */
+/* dwarf.c: adds scopes, ranges and lines of all units. Returns false only when the budget is used
+ * up or when stopped. */
 NODISCARD bool dwarf_collect(index_builder *b, const elf_file *f, const elf_file *alt);

@@ -1,16 +1,15 @@
-/* Nested ranges, line tables and symbols become one sorted list of rows.
+/* Merges nested ranges, line tables and symbols into one sorted list of rows.  Apart from sorting
+ * this is linear.
  *
- *   scopes   main ├──────────────────────────┤      lines   10 ├────┤ 11 ├────────┤ 12 ├────
- *            a         ├────────────┤
- *            b              ├───┤
- *   rows     main:10 │ main:11 │ a:11 │ b:11 │ ...  one wherever something changes
- *
- * Sorting apart this is linear. */
+ *     scopes   main ├──────────────────────────┤      lines   10 ├────┤ 11 ├────────┤ 12 ├────
+ *              a         ├────────────┤
+ *              b              ├───┤
+ *     rows     main:10 │ main:11 │ a:11 │ b:11 │ ...  a new row wherever something changes */
 #include "objfile/index_build.h"
 
 #include "base/ban.h"
 
-/* From an address on, this holds. */
+/* From `address` on, `what` applies. */
 typedef struct step {
     uint64_t address;
     uint32_t what; /* position + 1 of the scope, line or symbol; 0: none */
@@ -33,7 +32,7 @@ static bool put_step(index_builder *b, steps *s, uint64_t address, uint32_t what
 
 /* ---- scopes ---- */
 
-/* Outer before inner: a caller has the lower position. */
+/* Orders outer before inner scopes: a caller has the lower position. */
 static int by_start(const void *x, const void *y)
 {
     const scope_range *a = x, *b = y;
@@ -46,7 +45,7 @@ typedef struct open_scopes {
     VEC(scope_range) v;
 } open_scopes;
 
-/* Leaves the scopes that end at or before `upto`. */
+/* Closes the scopes that end at or before `upto`. */
 static bool leave(index_builder *b, open_scopes *o, uint64_t upto, steps *out)
 {
     while (o->v.n && o->v.v[o->v.n - 1].hi <= upto) {
@@ -74,7 +73,7 @@ static bool flatten_scopes(index_builder *b, steps *out)
 /* ---- lines ---- */
 
 typedef struct sequence {
-    size_t first, last; /* rows; `last` is the end */
+    size_t first, last; /* rows [first, last) */
 } sequence;
 
 typedef struct sequences {
@@ -108,7 +107,7 @@ static bool find_sequences(index_builder *b, sequences *s)
     return true;
 }
 
-/* Where two sequences overlap the first one stays. */
+/* Converts line sequences to steps. Where two sequences overlap, the first one is used. */
 static bool flatten_lines(index_builder *b, steps *out)
 {
     sequences s = {0};
@@ -121,7 +120,8 @@ static bool flatten_lines(index_builder *b, steps *out)
         for (size_t k = s.v.v[i].first; k < s.v.v[i].last; k++) {
             const line_row *r = &b->lines.v[k];
             if (r->address > last->address) break;
-            if (r->address > at) at = r->address; /* rows that go back begin where they are met */
+            if (r->address > at)
+                at = r->address; /* a row that goes back begins at the current address */
             if (k + 1 < s.v.v[i].last && b->lines.v[k + 1].address <= at) continue;
             if (!put_step(b, out, at, (uint32_t)k + 1)) return false;
         }
@@ -133,7 +133,8 @@ static bool flatten_lines(index_builder *b, steps *out)
 
 /* ---- symbols ---- */
 
-/* One without a size goes on to the next, or to the end of the code. */
+/* Converts symbols to steps. A symbol without a size extends to the next symbol or to the end of
+ * the code. */
 static bool flatten_symbols(index_builder *b, const symbol_list *l, steps *out)
 {
     for (size_t i = 0; i < l->v.n; i++) {
@@ -149,7 +150,7 @@ static bool flatten_symbols(index_builder *b, const symbol_list *l, steps *out)
     return true;
 }
 
-/* ---- all three ---- */
+/* ---- merging ---- */
 
 static bool put_row(index_builder *b, uint64_t address, const uint32_t what[3],
                     const symbol_list *symbols)
@@ -200,5 +201,5 @@ bool index_flatten(index_builder *b, const symbol_list *symbols)
         return err_set(b->e, ERR_LIMIT, "too many lines or symbols for an index");
     return (flatten_scopes(b, &s[0]) && flatten_lines(b, &s[1]) &&
             flatten_symbols(b, symbols, &s[2]) && join(b, s, symbols)) ||
-           err_set(b->e, ERR_LIMIT, "the memory budget is spent");
+           err_memory(b->e);
 }

@@ -1,5 +1,5 @@
-/* Stubs through which calls leave for another file: the linker numbers them as it does the relocations
- * of .rela.plt and names neither.  `memcpy@plt`, as objdump writes it. */
+/* Names the stubs for calls into other files: `memcpy@plt`, as in objdump. The symbol table does
+ * not name the stubs; they are in the order of the relocations in .rela.plt. */
 #include "objfile/symbols.h"
 
 #include "objfile/rd.h"
@@ -7,8 +7,8 @@
 
 enum { STUB = 16, RELA64 = 24, SYMBOL64 = 24, NAME_MAX_BYTES = 4096 };
 
-/* Where the stubs begin: behind the first entry of .plt, which is the resolver's; with indirect branch
- * tracking in .plt.sec, which has no such entry. */
+/* Finds the stubs. In .plt they follow the first entry, which belongs to the resolver. With
+ * indirect branch tracking, they are in .plt.sec, which has no such entry. */
 static bool find_stubs(const elf_file *f, uint64_t *start, uint64_t *size)
 {
     const elf_section *sec = elf_section_named(f, STR(".plt.sec"));
@@ -33,7 +33,7 @@ static bool add(symbol_list *out, uint64_t address, str name, arena *a, err *e)
 {
     char *p = arena_alloc(a, name.n + 4);
     symbol *s = p ? vec_push(a, &out->v) : NULL;
-    if (!s) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!s) return err_memory(e);
     memcpy(p, name.p, name.n);
     memcpy(p + name.n, "@plt", 4);
     *s = (symbol){.address = address, .size = STUB, .name = {p, name.n + 4}};

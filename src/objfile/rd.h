@@ -1,7 +1,7 @@
 /* objfile/rd.h - a cursor over untrusted bytes of either byte order.
  *
- * A read past the end empties the cursor, sets `failed` and gives 0: loops end by themselves and the
- * caller asks once. */
+ * A read past the end empties the cursor, sets `failed` and returns 0: loops end by themselves, and
+ * the caller checks `failed` once. */
 #pragma once
 #include "base/compiler.h"
 #include "base/str.h"
@@ -18,7 +18,7 @@ static inline rd rd_of(str s, bool big)
     return (rd){p, p + s.n, big, false};
 }
 
-/* From byte `at` of s on; failed when that is past its end. */
+/* Returns a cursor at byte `at` of s; it has failed if that is past the end. */
 static inline rd rd_from(str s, uint64_t at, bool big)
 {
     rd r = rd_of(s, big);
@@ -87,7 +87,7 @@ static inline uint64_t rd_u64(rd *r)
     return r->big ? __builtin_bswap64(v) : v;
 }
 
-/* 1, 2, 4 or 8 bytes; anything else fails. */
+/* Reads 1, 2, 4 or 8 bytes; any other size fails. */
 static inline uint64_t rd_uint(rd *r, unsigned size)
 {
     switch (size) {
@@ -99,7 +99,7 @@ static inline uint64_t rd_uint(rd *r, unsigned size)
     }
 }
 
-/* LEB128; bits beyond 64 are dropped, as other readers do. */
+/* Reads LEB128. Bits beyond 64 are dropped, as in other readers. */
 static inline uint64_t rd_uleb(rd *r)
 {
     uint64_t v = 0;
@@ -123,7 +123,7 @@ static inline int64_t rd_sleb(rd *r)
     }
 }
 
-/* Up to the NUL, which is taken too. */
+/* Reads a terminated string and skips its NUL. */
 static inline str rd_z(rd *r)
 {
     size_t left = rd_left(r);
@@ -136,7 +136,7 @@ static inline str rd_z(rd *r)
     return (str){(const char *)p, (size_t)(nul - p)};
 }
 
-/* The terminated string at byte `at` of a section; "" when there is none. */
+/* Returns the terminated string at byte `at` of a section; "" if there is none. */
 static inline str rd_string_at(str section, uint64_t at)
 {
     if (at >= section.n) return (str){"", 0};

@@ -1,6 +1,10 @@
+/* Reads symbol lists from ELF symbol tables, /proc/kallsyms and perf maps; sorts them and removes
+ * duplicates. A binary search over them needs exactly one symbol per address, so of several aliases
+ * the largest, then the last, is kept. */
 #include "objfile/symbols.h"
 
 #include "objfile/rd.h"
+#include "base/text.h"
 #include "base/ban.h"
 
 enum {
@@ -14,8 +18,6 @@ enum {
     SHN_LORESERVE = 0xff00
 };
 enum { SHN_EXTENDED = 0xffff, NAME_MAX_BYTES = 64 * 1024 };
-
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 /* ---- ELF ---- */
 
@@ -39,7 +41,7 @@ static raw_symbol symbol_at(const elf_file *f, rd *r)
     return s;
 }
 
-/* $x, $d and the like mark code and data inside functions on ARM; they name nothing. */
+/* Mapping symbols ($x, $d ...) mark code and data inside functions on ARM; they are not names. */
 static bool is_mapping_symbol(const elf_file *f, str name)
 {
     if (f->machine != ELF_MACHINE_ARM && f->machine != ELF_MACHINE_AARCH64) return false;
@@ -68,8 +70,8 @@ static bool take_table(const elf_file *f, str table, str names, arena *a, symbol
         str name = rd_string_at(names, x.name);
         if (!name.n || name.n > NAME_MAX_BYTES || is_mapping_symbol(f, name)) continue;
         symbol *to = vec_push(a, &out->v);
-        if (!to) return no_memory(e);
-        /* Thumb functions have their lowest bit set. */
+        if (!to) return err_memory(e);
+        /* The address of a Thumb function has its lowest bit set. */
         if (f->machine == ELF_MACHINE_ARM && x.type == STT_FUNC) x.value &= ~UINT64_C(1);
         *to = (symbol){x.value, x.size, name, local && file.n <= NAME_MAX_BYTES ? file : STR("")};
     }
@@ -89,7 +91,7 @@ bool symbols_of_elf(const elf_file *f, uint32_t type, arena *a, symbol_list *out
             !take_table(f, table, names, a, out, e))
             return false;
         *n = out->v.n - before;
-        return true; /* there is one table of a kind */
+        return true; /* a file has one table of each kind */
     }
     return true;
 }
@@ -120,7 +122,7 @@ static bool sort(symbol_list *l, int (*order)(const void *, const void *), arena
 {
     size_t n = 0;
     ordered *o = arena_array(a, l->v.n, sizeof *o);
-    if (!o) return no_memory(e);
+    if (!o) return err_memory(e);
     for (size_t i = 0; i < l->v.n; i++) o[i] = (ordered){l->v.v[i], i};
     qsort(o, l->v.n, sizeof *o, order);
     for (size_t i = 0; i < l->v.n; i++)
@@ -149,11 +151,7 @@ static bool take_hex(str *s, uint64_t *v)
     *v = 0;
     if (str_starts(*s, STR("0x"))) *s = (str){s->p + 2, s->n - 2};
     for (; i < s->n && i < 17; i++) {
-        char c = s->p[i];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
+        int d = hex_digit(s->p[i]);
         if (d < 0) break;
         *v = *v << 4 | (uint64_t)d;
     }
@@ -168,13 +166,13 @@ bool symbols_of_kallsyms(str text, arena *a, symbol_list *out, err *e)
         str l = take_line(&text);
         uint64_t address;
         if (!take_hex(&l, &address) || !address || l.n < 3 || l.p[1] != ' ') continue;
-        if (!strchr("tTwWvViI", l.p[0])) continue; /* data is no place to sample */
+        if (!strchr("tTwWvViI", l.p[0])) continue; /* symbols of code */
         str name = {l.p + 2, l.n - 2};
         const char *tab = memchr(name.p, '\t', name.n);
         if (tab) name.n = (size_t)(tab - name.p); /* the module follows */
         symbol *to = name.n ? vec_push(a, &out->v) : NULL;
         if (!to) {
-            if (name.n) return no_memory(e);
+            if (name.n) return err_memory(e);
             continue;
         }
         *to = (symbol){.address = address, .name = name};
@@ -189,7 +187,7 @@ bool symbols_of_perf_map(str text, arena *a, symbol_list *out, err *e)
         uint64_t address, size;
         if (!take_hex(&l, &address) || !take_hex(&l, &size) || !l.n || !size) continue;
         symbol *to = vec_push(a, &out->v);
-        if (!to) return no_memory(e);
+        if (!to) return err_memory(e);
         *to = (symbol){.address = address, .size = size, .name = l};
     }
     return sort(out, by_age, a, e);

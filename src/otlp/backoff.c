@@ -1,3 +1,4 @@
+/* Implements the formula of backoff.h in integers. */
 #include "otlp/backoff.h"
 
 #include "base/ban.h"

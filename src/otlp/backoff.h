@@ -1,13 +1,14 @@
-/* otlp/backoff.h - how long to wait before the next try: longer each time, never twice the same.  Pure. */
+/* otlp/backoff.h - exponential backoff with jitter between retries.  No I/O. */
 #pragma once
 #include "base/compiler.h"
 
 typedef struct backoff {
     uint64_t first, most; /* ns; 0: 1 s and 30 s */
-    unsigned tries;       /* in a row that failed */
+    unsigned tries;       /* consecutive failures */
 } backoff;
 
-/* The next wait: first * 1.5^tries, at most `most`, times something between 0.5 and 1.5 that `random` chooses,
- * so that a thousand senders do not come back at once; at least what the receiver asked for. */
+/* Returns the next wait: first * 1.5^tries, at most `most`, times a random factor between 0.5 and
+ * 1.5, so that many senders do not retry at the same time.  The result is at least `asked`, the
+ * wait that the receiver requested. */
 uint64_t backoff_next(backoff *b, uint64_t asked, uint64_t random);
 static inline void backoff_reset(backoff *b) { b->tries = 0; }

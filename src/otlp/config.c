@@ -1,6 +1,9 @@
+/* Reads exporter variables and addresses.  Invalid values are ignored with a warning, as the
+ * specification requires; only an invalid endpoint is an error. */
 #include "otlp/config.h"
 
 #include "net/http1.h"
+#include "base/text.h"
 #include "base/ban.h"
 #include <strings.h>
 
@@ -12,10 +15,10 @@ typedef struct reading {
     arena *a;
 } reading;
 
-/* A variable that has a value, and its name. */
+/* The name and value of a variable; value NULL: not set. */
 typedef struct setting {
     const char *value, *name;
-    bool own; /* the signal's */
+    bool own; /* set by a variable of this signal */
 } setting;
 
 const char *otlp_signal_name(otlp_signal s) { return s == OTLP_LOGS ? "logs" : "profiles"; }
@@ -63,13 +66,13 @@ static void warn(const reading *r, const setting *s, const char *what)
     char text[256];
     if (!r->env->warn) return;
     snprintf(text, sizeof text, "%s is ignored: %s", s->name, what);
-    r->env->warn(r->env->who, text);
+    r->env->warn(r->env->ctx, text);
 }
 
-static const char *look(const reading *r, const char *name)
+static const char *lookup(const reading *r, const char *name)
 {
-    const char *v = r->env->get(r->env->who, name);
-    return v && *v ? v : NULL; /* empty is unset */
+    const char *v = r->env->get(r->env->ctx, name);
+    return v && *v ? v : NULL; /* an empty variable counts as unset */
 }
 
 static const char *keep(const reading *r, const char *text)
@@ -84,9 +87,9 @@ static setting find(const reading *r, const char *what)
     char own[64], all[64];
     snprintf(own, sizeof own, PREFIX "%s_%s", r->signal == OTLP_LOGS ? "LOGS" : "PROFILES", what);
     snprintf(all, sizeof all, PREFIX "%s", what);
-    const char *v = look(r, own);
+    const char *v = lookup(r, own);
     if (v) return (setting){keep(r, v), keep(r, own), true};
-    v = look(r, all);
+    v = lookup(r, all);
     return (setting){v ? keep(r, v) : NULL, keep(r, all), false};
 }
 
@@ -103,7 +106,7 @@ static bool truth(const reading *r, const setting *s)
 {
     if (!s->value || is(str_of(s->value), "false")) return false;
     if (is(str_of(s->value), "true")) return true;
-    warn(r, s, "only `true` and `false` mean something");
+    warn(r, s, "it must be `true` or `false`");
     return false;
 }
 
@@ -116,17 +119,11 @@ static uint64_t read_timeout(const reading *r)
     for (; s.value[i] >= '0' && s.value[i] <= '9' && v < 1u << 31; i++)
         v = v * 10 + (uint64_t)(s.value[i] - '0');
     if (i && !s.value[i]) return v * 1000000;
-    warn(r, &s, "it wants a whole number of milliseconds");
+    warn(r, &s, "it must be a whole number of milliseconds");
     return OTLP_TIMEOUT_NS;
 }
 
 /* ---- headers: k1=v1,k2=v2, percent-encoded ---- */
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    return (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
 
 static bool decode(str in, char *out, size_t *n)
 {
@@ -134,8 +131,9 @@ static bool decode(str in, char *out, size_t *n)
     for (size_t i = 0; i < in.n; i++) {
         char c = in.p[i];
         if (c == '%') {
-            if (in.n - i < 3 || hex(in.p[i + 1]) < 0 || hex(in.p[i + 2]) < 0) return false;
-            c = (char)(hex(in.p[i + 1]) << 4 | hex(in.p[i + 2]));
+            if (in.n - i < 3 || hex_digit(in.p[i + 1]) < 0 || hex_digit(in.p[i + 2]) < 0)
+                return false;
+            c = (char)(hex_digit(in.p[i + 1]) << 4 | hex_digit(in.p[i + 2]));
             i += 2;
         }
         out[k++] = c;
@@ -144,14 +142,7 @@ static bool decode(str in, char *out, size_t *n)
     return true;
 }
 
-static str trim(str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) s.p++, s.n--;
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t')) s.n--;
-    return s;
-}
-
-/* Ours to say: a second one would be another message. */
+/* Returns whether kiln sets this header itself. */
 static bool is_reserved(str name)
 {
     static const char *const all[] = {
@@ -167,8 +158,8 @@ static bool read_header(const reading *r, str pair, http_headers *out)
 {
     const char *eq = pair.n ? memchr(pair.p, '=', pair.n) : NULL;
     if (!eq) return false;
-    str raw[2] = {trim((str){pair.p, (size_t)(eq - pair.p)}),
-                  trim((str){eq + 1, pair.n - (size_t)(eq - pair.p) - 1})};
+    str raw[2] = {str_trim((str){pair.p, (size_t)(eq - pair.p)}),
+                  str_trim((str){eq + 1, pair.n - (size_t)(eq - pair.p) - 1})};
     str got[2];
     for (int i = 0; i < 2; i++) {
         char *p = arena_alloc(r->a, raw[i].n + 1);
@@ -189,9 +180,9 @@ static void read_headers(const reading *r, http_headers *out)
     for (str left = str_of(s.value); left.n;) {
         const char *comma = memchr(left.p, ',', left.n);
         size_t n = comma ? (size_t)(comma - left.p) : left.n;
-        str pair = trim((str){left.p, n});
+        str pair = str_trim((str){left.p, n});
         if (pair.n && !read_header(r, pair, out))
-            warn(r, &s, "a part that is no key=value, or a name that is taken");
+            warn(r, &s, "an entry is not key=value, or its name is reserved");
         n += comma != NULL;
         left = (str){left.p + n, left.n - n};
     }
@@ -199,15 +190,13 @@ static void read_headers(const reading *r, http_headers *out)
 
 /* ---- endpoints ---- */
 
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
-/* base + "/v1/logs", with one slash between. */
+/* Sets the path to `base` and the signal's path ("/v1/logs"), joined by one slash. */
 static bool join_path(otlp_config *c, str base, arena *a, err *e)
 {
     while (base.n && base.p[base.n - 1] == '/') base.n--;
     str own = str_of(otlp_signal_path(c->signal));
     char *p = arena_alloc(a, base.n + own.n + 1);
-    if (!p) return no_memory(e);
+    if (!p) return err_memory(e);
     if (base.n) memcpy(p, base.p, base.n);
     memcpy(p + base.n, own.p, own.n);
     c->to.path = (str){p, base.n + own.n};
@@ -234,7 +223,7 @@ static bool read_endpoint(const reading *r, otlp_config *c, err *e)
         s.value = c->protocol == OTLP_GRPC ? "http://localhost:4317" : "http://localhost:4318";
     if (!url_parse(str_of(s.value), &c->to, e)) return err_in(e, "%s", s.name);
     if (!c->to.has_scheme && c->protocol == OTLP_HTTP)
-        return err_set(e, ERR_USAGE, "an address begins with http:// or https://"),
+        return err_set(e, ERR_USAGE, "an address must begin with http:// or https://"),
                err_in(e, "%s", s.name);
     if (!c->to.has_scheme) {
         c->to.tls = !plain;
@@ -256,11 +245,11 @@ tls_files otlp_config_tls(const otlp_environment *env, arena *a)
 
 /* ---- proxies ---- */
 
-/* The first of these that is set: in lower case first, as curl has it. */
+/* Returns the first variable that is set.  Lower case takes precedence, as in curl. */
 static const char *first_set(const reading *r, const char *const names[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const char *v = r->env->get(r->env->who, names[i]);
+        const char *v = r->env->get(r->env->ctx, names[i]);
         if (v && *v) return names[i];
     }
     return NULL;
@@ -274,14 +263,15 @@ static void read_proxies(const reading *r, otlp_config *c)
     c->http_proxy = first_set(r, plain, ARRAY_LEN(plain));
     c->https_proxy = first_set(r, secure, ARRAY_LEN(secure));
     const char *name = first_set(r, none, ARRAY_LEN(none));
-    const char *value = name ? r->env->get(r->env->who, name) : NULL;
+    const char *value = name ? r->env->get(r->env->ctx, name) : NULL;
     size_t n = value ? strlen(value) + 1 : 0;
     char *copy = n ? arena_alloc(r->a, n) : NULL;
     if (copy) memcpy(copy, value, n);
     c->no_proxy = copy;
 }
 
-/* "*", the host, or a domain that it is in, with or without the dot. */
+/* Returns whether an entry of NO_PROXY matches: "*", the host, or its domain, with or without a
+ * leading dot. */
 static bool excepts(str entry, str host)
 {
     if (str_eq(entry, STR("*"))) return true;
@@ -311,9 +301,9 @@ bool otlp_config_read(otlp_signal signal, const otlp_environment *env, arena *a,
     *out = (otlp_config){.signal = signal, .timeout = read_timeout(&r)};
     setting protocol = find(&r, "PROTOCOL"), pack = find(&r, "COMPRESSION");
     if (protocol.value && !otlp_protocol_parse(str_of(protocol.value), &out->protocol))
-        warn(&r, &protocol, "kiln speaks grpc and http/protobuf, and will speak the latter");
+        warn(&r, &protocol, "kiln supports grpc and http/protobuf, and uses http/protobuf");
     if (pack.value && !otlp_codec_parse(str_of(pack.value), &out->codec))
-        warn(&r, &pack, "kiln knows none, gzip and zstd");
+        warn(&r, &pack, "kiln supports none, gzip and zstd");
     out->tls = read_tls(&r);
     out->set_protocol = as_setter(&r, protocol.name);
     out->set_ca = as_setter(&r, find(&r, "CERTIFICATE").name);

@@ -1,4 +1,5 @@
-/* otlp/config.h - where to send and how: the OTEL_EXPORTER_OTLP_* variables (docs/exporter.md), or an address.
+/* otlp/config.h - the configuration of an exporter: the OTEL_EXPORTER_OTLP_* variables
+ * (docs/exporter.md), or an address.
  *
  * Reads the environment through a function and opens nothing. */
 #pragma once
@@ -8,31 +9,33 @@
 #include "net/tls.h"
 #include "net/url.h"
 #include "wire/compress.h"
+#include "base/time.h"
 
 typedef enum otlp_signal { OTLP_PROFILES, OTLP_LOGS } otlp_signal;
 typedef enum otlp_protocol { OTLP_HTTP, OTLP_GRPC } otlp_protocol; /* HTTP: protobuf bodies */
 
-#define OTLP_TIMEOUT_NS (10 * UINT64_C(1000000000))
+#define OTLP_TIMEOUT_NS (10 * NS_PER_S)
 
 typedef struct otlp_config {
     otlp_signal signal;
     otlp_protocol protocol;
-    url to;           /* path: what to ask for */
-    codec codec;      /* of requests */
-    uint64_t timeout; /* ns of one attempt; 0: none */
+    url to;           /* to.path is the path of requests */
+    codec codec;      /* compression of requests */
+    uint64_t timeout; /* of one attempt, in ns; 0: none */
     http_headers headers;
     tls_files tls;
-    /* What set them, as a person would write it before the new value: "OTEL_EXPORTER_OTLP_ENDPOINT=",
-     * "--to ".  For advice. */
+    /* How a user sets the endpoint, the protocol and the CA, up to the value: "--to ",
+     * "OTEL_EXPORTER_OTLP_ENDPOINT=".  For advice in messages. */
     const char *set_endpoint, *set_protocol, *set_ca;
-    /* Names of the proxy variables that are set, by the scheme they are for, or NULL; what NO_PROXY says, or NULL. */
+    /* The names of the proxy variables that are set, by scheme, or NULL; the value of NO_PROXY, or
+     * NULL. */
     const char *http_proxy, *https_proxy, *no_proxy;
 } otlp_config;
 
 typedef struct otlp_environment {
-    const char *(*get)(void *who, const char *name); /* as getenv */
-    void (*warn)(void *who, const char *sentence);   /* a value that is ignored; may be NULL */
-    void *who;
+    const char *(*get)(void *ctx, const char *name); /* works like getenv */
+    void (*warn)(void *ctx, const char *message);    /* reports an ignored value; may be NULL */
+    void *ctx;
 } otlp_environment;
 
 const char *otlp_signal_name(otlp_signal s);     /* "profiles" */
@@ -40,27 +43,31 @@ const char *otlp_signal_path(otlp_signal s);     /* "/v1development/profiles" */
 const char *otlp_signal_method(otlp_signal s);   /* gRPC: "/opentelemetry.proto.…/Export" */
 const char *otlp_protocol_name(otlp_protocol p); /* "http/protobuf" */
 
-/* All from the environment, the signal's own variables before the general ones.  Texts lie in `a`.
- * ERR_USAGE: an endpoint that is none.  Other values that make no sense are warned of and ignored. */
+/* Reads the environment.  Variables of the signal take precedence over general ones.  Texts are
+ * allocated from `a`.  Fails with ERR_USAGE for an invalid endpoint; other invalid values are
+ * ignored with a warning. */
 NODISCARD bool otlp_config_read(otlp_signal s, const otlp_environment *env, arena *a,
                                 otlp_config *out, err *e);
 
-/* The files of OTEL_EXPORTER_OTLP_CERTIFICATE and its kin alone, for those who talk to a server otherwise. */
+/* Reads only the certificate files (OTEL_EXPORTER_OTLP_CERTIFICATE and others), for queries to a
+ * server. */
 tls_files otlp_config_tls(const otlp_environment *env, arena *a);
 
-/* Replaces the endpoint: an address that a person typed.  With a path it is taken as it stands, otherwise
- * the signal's own is used.  Without a scheme: plaintext to this machine, TLS elsewhere; without a scheme
- * and a port: the usual one of the protocol.  `guess`: port 4317 means gRPC, others HTTP. */
+/* Replaces the endpoint by an address from the command line.  An address without a path gets the
+ * path of the signal.  Without a scheme, a loopback address uses plaintext and others TLS; without
+ * scheme and port, the default port of the protocol is used.  With `guess`, port 4317 means gRPC
+ * and other ports HTTP. */
 NODISCARD bool otlp_config_address(otlp_config *c, str address, bool guess, arena *a, err *e);
 
-/* kiln connects directly.  The variable by which others would take a proxy to this address ("HTTPS_PROXY"), for a warning; NULL: none
- * is set, NO_PROXY names the host, or the address is this machine's. */
+/* kiln does not use proxies.  Returns the variable that would set a proxy for this address
+ * ("HTTPS_PROXY"), for a warning, or NULL when none is set, NO_PROXY excludes the host, or the
+ * address is local. */
 const char *otlp_ignored_proxy(const otlp_config *c);
 
-/* Adds a header, NAME=VALUE; false: it is none. */
+/* Adds a header NAME=VALUE. Returns false when the text is invalid. */
 NODISCARD bool otlp_config_header(otlp_config *c, str text, arena *a);
 
-/* "grpc", "http/protobuf"; false: neither (http/json is not spoken). */
+/* Parses "grpc" or "http/protobuf".  Returns false for others (http/json is not supported). */
 NODISCARD bool otlp_protocol_parse(str text, otlp_protocol *out);
-/* "none", "gzip", "zstd". */
+/* Parses "none", "gzip" or "zstd". */
 NODISCARD bool otlp_codec_parse(str text, codec *out);

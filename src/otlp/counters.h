@@ -1,24 +1,25 @@
-/* otlp/counters.h - what became of everything that was handed in.  Items are profiles or log records. */
+/* otlp/counters.h - counts the outcome of every submitted item.  Items are profiles or log records.
+ * */
 #pragma once
 #include "base/compiler.h"
 #include <stdatomic.h>
 
 #define OTLP_COUNTERS(X)                                                                           \
-    X(batches_submitted, "batches handed in and taken")                                            \
-    X(items_submitted, "items in them")                                                            \
-    X(items_accepted, "items that the receiver took")                                              \
+    X(batches_submitted, "batches submitted")                                                      \
+    X(items_submitted, "items in submitted batches")                                               \
+    X(items_accepted, "items that the receiver accepted")                                          \
     X(items_rejected, "items that the receiver rejected in a partial success")                     \
-    X(items_refused, "items of batches that the receiver refused for good")                        \
+    X(items_refused, "items of batches that the receiver refused permanently")                     \
     X(items_too_large, "items of batches too large for the receiver or for the limit")             \
-    X(items_expired, "items of batches given up after too long a time")                            \
+    X(items_expired, "items of batches that expired before delivery")                              \
     X(items_unsent, "items of batches still unsent when the exporter was closed")                  \
-    X(items_queue_full, "items turned away because the queue was full")                            \
-    X(items_spooled, "items put on disk to be sent later")                                         \
-    X(items_spool_lost, "items that the spool dropped: full, or the disk said no")                 \
+    X(items_queue_full, "items dropped because the queue was full")                                \
+    X(items_spooled, "items written to the spool to be sent later")                                \
+    X(items_spool_lost, "items that the spool dropped because it was full or its disk failed")     \
     X(attempts, "requests sent")                                                                   \
-    X(retries, "attempts that failed and are made again")                                          \
-    X(splits, "batches cut in two because they were too large")                                    \
-    X(bytes_sent, "bytes of requests, as compressed")
+    X(retries, "attempts that failed and are repeated")                                            \
+    X(splits, "batches split because they were too large")                                         \
+    X(bytes_sent, "bytes of requests sent, after compression")
 
 typedef struct otlp_counts {
 #define X(name, what) uint64_t name;
@@ -26,7 +27,7 @@ typedef struct otlp_counts {
 #undef X
 } otlp_counts;
 
-/* Written by one or more threads, read by any: each number is right, together they are a moment apart. */
+/* Any thread may read and write.  Each counter is exact, but several are not read at one moment. */
 typedef struct otlp_counters {
 #define X(name, what) _Atomic uint64_t name;
     OTLP_COUNTERS(X)
@@ -47,7 +48,7 @@ static inline otlp_counts otlp_counts_of(const otlp_counters *c)
     };
 }
 
-/* Of what was submitted and never went through a spool: still without an outcome. */
+/* Returns the number of items without an outcome yet, for exporters without a spool. */
 static inline uint64_t otlp_items_open(const otlp_counts *c)
 {
     uint64_t settled = c->items_accepted + c->items_rejected + c->items_refused +
@@ -55,7 +56,7 @@ static inline uint64_t otlp_items_open(const otlp_counts *c)
     return c->items_submitted > settled ? c->items_submitted - settled : 0;
 }
 
-/* All that will never arrive. */
+/* Returns the number of items that will never arrive. */
 static inline uint64_t otlp_items_lost(const otlp_counts *c)
 {
     return c->items_rejected + c->items_refused + c->items_too_large + c->items_expired +

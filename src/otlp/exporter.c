@@ -1,3 +1,5 @@
+/* Runs a sender in a thread.  Only the inbox, the flags and the counters are shared, under one
+ * lock. */
 #include "otlp/exporter.h"
 
 #include "base/ban.h"
@@ -6,29 +8,30 @@
 #include <signal.h>
 #include <time.h>
 
-#define GRACE_NS (500 * NS_PER_MS) /* for putting things away after the deadline */
+#define GRACE_NS (500 * NS_PER_MS) /* time to spool or drop batches after the deadline */
 #define IDLE_NS (30 * NS_PER_S)
-#define SAY_AGAIN_NS (60 * NS_PER_S)
-/* Of the thread: ours to say, a program may have made its threads' as small as it likes.  Name lookup and TLS
- * want the most. */
+#define REPEAT_NS (60 * NS_PER_S)
+/* Stack size of the thread, independent of the host's default.  Name lookup and TLS need most of
+ * it. */
 enum { STACK = 1 << 20 };
 
 struct exporter {
     exporter_opts o;
     const world *world;
-    loop *loop;           /* the thread's; loop_wake is anybody's */
-    sender *sender;       /* the thread's */
-    spool *_Atomic spool; /* the sender's, while it has it: for exporter_forked */
+    loop *loop;           /* used by the thread; others call loop_wake */
+    sender *sender;       /* used by the thread */
+    spool *_Atomic spool; /* owned by the sender; exporter_forked uses it */
     otlp_counters counters;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* on CLOCK_MONOTONIC */
+    pthread_cond_t changed; /* waits by CLOCK_MONOTONIC */
 
     /* under the lock */
     otlp_batch *in, **in_last;
-    size_t held;                     /* bytes handed in and not settled */
-    bool idle, closing, ended, left; /* left: nobody waits for the thread any more */
+    size_t held;                     /* bytes of batches submitted and not settled */
+    bool idle, closing, ended, left; /* left: exporter_close gave up waiting */
     uint64_t deadline;
-    uint64_t full_said, full_said_at; /* the thread's: items turned away that were told, and when */
+    uint64_t full_logged,
+        full_logged_at; /* used by the thread: dropped items already logged, and when */
 };
 
 static void lock(exporter *x) { pthread_mutex_lock(&x->lock); }
@@ -47,39 +50,40 @@ static void destroy(exporter *x)
 
 /* ---- in the thread ---- */
 
-static void on_settled(void *who, const settled *s)
+static void on_settled(void *ctx, const settled *s)
 {
-    exporter *x = who;
-    if (x->o.sender.settled) x->o.sender.settled(x->o.sender.who, s);
+    exporter *x = ctx;
+    if (x->o.sender.settled) x->o.sender.settled(x->o.sender.ctx, s);
     lock(x);
     x->held -= s->held;
     unlock(x);
 }
 
-static void on_say(void *who, const char *sentence)
+static void on_log(void *ctx, const char *message)
 {
-    exporter *x = who;
-    if (x->o.sender.say) x->o.sender.say(x->o.sender.who, sentence);
+    exporter *x = ctx;
+    if (x->o.sender.say) x->o.sender.say(x->o.sender.ctx, message);
 }
 
-/* At once, then once a minute and at the end with the number since. */
-static void say_full(exporter *x, bool now)
+/* Logs items dropped because the queue was full: at once, then once a minute and at the end, with
+ * the count since the last line. */
+static void log_full(exporter *x, bool now)
 {
     char line[128];
     uint64_t full = atomic_load_explicit(&x->counters.items_queue_full, memory_order_relaxed);
     uint64_t at = world_now(x->world);
-    if (full == x->full_said) return;
-    if (!now && x->full_said && at - x->full_said_at < SAY_AGAIN_NS) return;
+    if (full == x->full_logged) return;
+    if (!now && x->full_logged && at - x->full_logged_at < REPEAT_NS) return;
     snprintf(line, sizeof line, "%s: the queue is full: %llu items were dropped",
              otlp_signal_name(x->o.sender.config->signal),
-             (unsigned long long)(full - x->full_said));
-    x->full_said = full;
-    x->full_said_at = at;
-    on_say(x, line);
+             (unsigned long long)(full - x->full_logged));
+    x->full_logged = full;
+    x->full_logged_at = at;
+    on_log(x, line);
 }
 
-/* Moves what was handed in to the sender; says when something was turned away.  With a spool memory is not filled beyond the half:
- * what the receiver is too slow for goes onto disk, while there is room for what comes next. */
+/* Moves submitted batches to the sender and logs dropped ones.  With a spool, writes batches to
+ * disk when memory is half full, so that new ones still fit. */
 static void take_in(exporter *x)
 {
     lock(x);
@@ -93,13 +97,13 @@ static void take_in(exporter *x)
         sender_add(x->sender, b);
     }
     if (spill) sender_spill(x->sender);
-    say_full(x, false);
+    log_full(x, false);
 }
 
-static void on_knock(void *who) { take_in(who); }
+static void on_wake(void *ctx) { take_in(ctx); }
 
-/* false: the end. */
-static bool look_round(exporter *x, uint64_t *wait)
+/* Returns false when the thread must end. */
+static bool check_state(exporter *x, uint64_t *wait)
 {
     bool idle = sender_idle(x->sender);
     lock(x);
@@ -115,14 +119,14 @@ static bool look_round(exporter *x, uint64_t *wait)
     return !sender_idle(x->sender) && now < deadline;
 }
 
-static void *run(void *who)
+static void *run(void *ctx)
 {
-    exporter *x = who;
-    if (x->o.thread) x->o.thread(x->o.sender.who);
-    for (uint64_t wait; take_in(x), look_round(x, &wait);) loop_once(x->loop, wait);
+    exporter *x = ctx;
+    if (x->o.thread) x->o.thread(x->o.sender.ctx);
+    for (uint64_t wait; take_in(x), check_state(x, &wait);) loop_once(x->loop, wait);
     atomic_store(&x->spool, NULL);
     sender_close(x->sender);
-    say_full(x, true);
+    log_full(x, true);
     lock(x);
     x->ended = x->idle = true;
     bool left = x->left;
@@ -135,7 +139,7 @@ static void *run(void *who)
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static bool start_thread(exporter *x, err *e)
 {
@@ -145,8 +149,8 @@ static bool start_thread(exporter *x, err *e)
     sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK);
-    pthread_attr_setdetachstate(&attr,
-                                PTHREAD_CREATE_DETACHED); /* `ended` tells, in bounded time */
+    pthread_attr_setdetachstate(
+        &attr, PTHREAD_CREATE_DETACHED); /* `ended` replaces pthread_join, with a timeout */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int r = pthread_create(&t, &attr, run, x);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -161,8 +165,8 @@ static bool start(exporter *x, err *e)
     if (o->spool_dir && !(s.spool = spool_open(o->spool_dir, s.config->signal, o->spool_max, e)))
         return false;
     s.counters = &x->counters;
-    s.settled = on_settled, s.say = on_say, s.who = x;
-    x->loop = loop_open(x->world, on_knock, x, e);
+    s.settled = on_settled, s.say = on_log, s.ctx = x;
+    x->loop = loop_open(x->world, on_wake, x, e);
     if (!x->loop) return spool_close(s.spool), false;
     x->sender = sender_open(x->loop, &s, e);
     if (!x->sender) return false;
@@ -173,7 +177,7 @@ static bool start(exporter *x, err *e)
 exporter *exporter_open(const exporter_opts *o, err *e)
 {
     exporter *x = calloc(1, sizeof *x);
-    if (!x) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!x) return err_memory(e), NULL;
     x->o = *o;
     x->world = o->world ? o->world : world_system();
     if (!x->o.max_queue) x->o.max_queue = EXPORTER_MAX_QUEUE;
@@ -208,14 +212,14 @@ bool exporter_submit(exporter *x, buf *bytes, size_t items, uint64_t cookie)
         x->idle = false;
     }
     unlock(x);
-    if (!ok) free(b); /* the bytes stay the caller's */
+    if (!ok) free(b); /* the caller keeps the bytes */
     otlp_count(ok ? &x->counters.items_submitted : &x->counters.items_queue_full, items);
     if (ok) otlp_count(&x->counters.batches_submitted, 1), *bytes = (buf){0};
     loop_wake(x->loop);
     return ok;
 }
 
-/* Waits for a flag under the lock until a time of CLOCK_MONOTONIC. */
+/* Waits with the lock held until *flag is set or the time is over. */
 static bool wait_for(exporter *x, const bool *flag, uint64_t timeout_ns)
 {
     struct timespec t;
@@ -250,7 +254,7 @@ bool exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts)
     if (counts) *counts = otlp_counts_of(&x->counters);
     if (counts && !ended && !x->o.spool_dir) counts->items_unsent += otlp_items_open(counts);
     unlock(x);
-    if (!ended) return false; /* its thread did not get to it: nobody will ask again */
+    if (!ended) return false; /* the thread is stuck; it frees everything when it ends */
     loop_close(x->loop);
     destroy(x);
     return true;

@@ -1,11 +1,12 @@
-/* otlp/exporter.h - the sender with a thread and a queue of its own, for programs and for the agent inside a
- * stranger's process.
+/* otlp/exporter.h - a sender with its own thread and queue, for programs and for the agent inside a
+ * host process.
  *
- * Handing in never waits and never does I/O.  Memory is bounded by max_queue bytes, whatever the receiver
- * does: memory first, with a spool the disk when memory is half full, and only what fits neither is dropped.  Everything that gets lost is counted (otlp/counters.h) and said once an outage.  docs/exporter.md.
+ * exporter_submit never blocks and does no I/O.  Memory is bounded by max_queue bytes.  With a
+ * spool, batches go to disk when memory is half full; batches that fit neither are dropped.  Losses
+ * are counted (otlp/counters.h) and logged once for each outage.  See docs/exporter.md.
  *
- * A child of fork() has the memory and not the thread: it calls exporter_forked and nothing else (not even close:
- * another thread may have held the lock), and opens its own. */
+ * After fork() the child has the memory but not the thread.  It must call only exporter_forked
+ * (another thread may have held the lock) and open its own exporter. */
 #pragma once
 #include "otlp/sender.h"
 
@@ -14,35 +15,36 @@ typedef struct exporter exporter;
 #define EXPORTER_MAX_QUEUE ((size_t)64 << 20)
 
 typedef struct exporter_opts {
-    sender_opts sender; /* `counters`, `spool` are the exporter's: leave them empty.  `config` must
-                                   outlive the exporter; settled and say are called in its thread */
+    /* The caller leaves `counters` and `spool` empty.  `config` must outlive the exporter.
+     * Callbacks run in the exporter's thread. */
+    sender_opts sender;
     const char *spool_dir; /* NULL: no spool */
     uint64_t spool_max;    /* bytes; 0: SPOOL_MAX_BYTES */
-    size_t
-        spill_at; /* bytes in memory from which on the spool takes what waits; 0: half of max_queue */
-    size_t max_queue;   /* bytes in memory, the batch under way included; 0: EXPORTER_MAX_QUEUE */
-    const world *world; /* NULL: the machine's own */
-    void (*thread)(
-        void *who); /* first thing in the thread, for its own list of threads; may be NULL */
+    /* Bytes in memory above which batches are written to the spool; 0: half of max_queue. */
+    size_t spill_at;
+    size_t max_queue;   /* bytes in memory, including requests in flight; 0: EXPORTER_MAX_QUEUE */
+    const world *world; /* NULL: the real system */
+    void (*thread)(void *ctx); /* the thread calls it first; may be NULL */
 } exporter_opts;
 
-/* Starts the thread, all signals blocked in it.  ERR_SYS and others: nothing was started. */
+/* Starts the thread with all signals blocked. */
 NODISCARD exporter *exporter_open(const exporter_opts *o, err *e);
 
-/* Takes *bytes over and empties it.  false: the queue is full or being closed, *bytes untouched, counted. */
+/* Queues a batch and takes ownership of *bytes.  Returns false when the queue is full or closing;
+ * then *bytes is unchanged and the items are counted as dropped. */
 NODISCARD bool exporter_submit(exporter *x, buf *bytes, size_t items, uint64_t cookie);
 
-/* Waits until all that was handed in is settled, or a receiver that is down is all there is to wait for
- * (only with a spool); at most so long.  false: the time was not enough. */
+/* Waits until all submitted batches are settled or, with a spool, until the remaining ones wait for
+ * an unreachable receiver.  Returns false on timeout. */
 bool exporter_flush(exporter *x, uint64_t timeout_ns);
 
 otlp_counts exporter_counts(const exporter *x);
 
-/* Sends what can be sent within the time, puts the rest away, ends the thread.  Returns within the time and
- * a moment more: a thread that is stuck (a name server, a dead disk) is left behind and frees all when it
- * comes back: false, and the config has to stay.  *counts may be NULL. */
+/* Sends what it can until the timeout, spools or drops the rest, and ends the thread.  Returns
+ * false soon after the timeout if the thread is stuck (name lookup, disk).  The thread then frees
+ * everything later, so the config must stay valid. counts may be NULL. */
 bool exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts);
 
-/* In the child, instead of exporter_close, if the thread shared its table of descriptors with the program: lets go of the connection and of the spool's lock, which would otherwise
- * be held until the child ends.  The memory stays. */
+/* Call it in the child of a fork instead of exporter_close.  Closes the connection and the spool's
+ * lock, which the child would otherwise hold.  Frees no memory. */
 void exporter_forked(exporter *x);

@@ -1,8 +1,10 @@
+/* Decodes requests and builds responses of all receiving endpoints: OTLP over gRPC and HTTP, log
+ * records, uploads. */
 #include "otlp/receive.h"
 
-#include "base/when.h"
+#include "base/time.h"
 #include "net/world.h"
-#include "otlp/receive_sift.h"
+#include "otlp/receive_filter.h"
 #include "wire/base64.h"
 #include "wire/compress.h"
 #include "wire/json.h"
@@ -13,7 +15,7 @@
 
 #define MAX_MESSAGE ((size_t)256 << 20)
 
-/* ---- where to ---- */
+/* ---- routes ---- */
 
 #define SERVICE(kind, signal, service, package)                                                    \
     {                                                                                              \
@@ -38,7 +40,7 @@ static bool word_is(str s, const char *word)
     return s.n == n && !strncasecmp(s.p, word, n);
 }
 
-/* Without parameters and blanks: "application/json; charset=utf-8". */
+/* Returns the media type without parameters, as in "application/json; charset=utf-8". */
 static str media_of(str type)
 {
     size_t n = 0;
@@ -110,12 +112,12 @@ bool receive_is_unknown(const http_message *m, receive_route *out, const char **
            : str_starts(path, STR("/grpc.health.v1.Health/Watch"))
                ? "Watch is not implemented: call Check"
            : str_starts(path, STR("/opentelemetry.proto.collector.profiles."))
-               ? "no such method here: call Export with application/grpc or application/grpc+proto"
-               : "no such method here";
+               ? "unknown method: call Export with application/grpc or application/grpc+proto"
+               : "unknown method";
     return true;
 }
 
-/* ---- the message inside ---- */
+/* ---- framing and compression ---- */
 
 static bool codec_of_word(str s, codec *out)
 {
@@ -130,26 +132,26 @@ static bool codec_of_word(str s, codec *out)
     return true;
 }
 
-/* Takes one coding off, no more and no other: what is inside may be packed for reasons of its own. */
-static verdict take_off(codec c, str in, size_t max, arena *a, str *out, err *e)
+/* Removes exactly the declared encoding, because the content may itself be a compressed file. */
+static verdict decompress(codec c, str in, size_t max, arena *a, str *out, err *e)
 {
     *out = in;
     if (c == CODEC_NONE) {
-        if (in.n <= max) return VERDICT_TAKEN;
-        err_set(e, ERR_LIMIT, "%zu bytes are over the limit of %zu", in.n, max);
+        if (in.n <= max) return VERDICT_ACCEPTED;
+        err_set(e, ERR_LIMIT, "%zu bytes exceed the limit of %zu", in.n, max);
         return VERDICT_TOO_LARGE;
     }
     if (codec_detect(in) != c) {
-        err_set(e, ERR_MALFORMED, "this is not %s, as its header says", codec_name(c));
+        err_set(e, ERR_MALFORMED, "the body is not %s, as its header claims", codec_name(c));
         return VERDICT_MALFORMED;
     }
-    if (unpack_layer(c, in, max, a, out, e)) return VERDICT_TAKEN;
-    return e->code == ERR_LIMIT ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
+    if (unpack_layer(c, in, max, a, out, e)) return VERDICT_ACCEPTED;
+    return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
 }
 
 static verdict bad_coding(str name, err *e)
 {
-    err_set(e, ERR_UNSUPPORTED, "`%.*s` is no coding known here: identity, gzip, zstd are",
+    err_set(e, ERR_UNSUPPORTED, "unsupported encoding `%.*s`: use identity, gzip or zstd",
             (int)(name.n < 40 ? name.n : 40), name.p);
     return VERDICT_MEDIA;
 }
@@ -162,18 +164,19 @@ verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out,
     grpc_frame f = {0};
     if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
     if (!grpc_next(&body, max, &f, e)) {
-        if (!e->code) err_set(e, ERR_MALFORMED, "a call without a message");
-        return e->code == ERR_LIMIT ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
+        if (!e->code) err_set(e, ERR_MALFORMED, "the call contains no message");
+        return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
     }
     if (body.n) {
         err_set(e, ERR_MALFORMED, "more than one message in a unary call");
         return VERDICT_MALFORMED;
     }
     if (f.packed && c == CODEC_NONE) {
-        err_set(e, ERR_MALFORMED, "a compressed message without grpc-encoding");
+        err_set(e, ERR_MALFORMED,
+                "the message is compressed, but the request has no grpc-encoding header");
         return VERDICT_MALFORMED;
     }
-    return take_off(f.packed ? c : CODEC_NONE, f.message, max, a, out, e);
+    return decompress(f.packed ? c : CODEC_NONE, f.message, max, a, out, e);
 }
 
 static verdict open_http(const receive_route *r, const http_message *m, size_t max, arena *a,
@@ -185,7 +188,7 @@ static verdict open_http(const receive_route *r, const http_message *m, size_t m
     bool known = word_is(type, "application/x-protobuf") || word_is(type, "application/json") ||
                  word_is(type, "application/protobuf") || word_is(type, "application/octet-stream");
     if (!word_is(m->method, "POST")) {
-        err_set(e, ERR_UNSUPPORTED, "profiles are sent with POST");
+        err_set(e, ERR_UNSUPPORTED, "send profiles with POST");
         return VERDICT_METHOD;
     }
     if (r->kind != RECEIVE_UPLOAD && type.n && !known) {
@@ -195,10 +198,10 @@ static verdict open_http(const receive_route *r, const http_message *m, size_t m
         return VERDICT_MEDIA;
     }
     if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
-    return take_off(c, buf_view(&m->body), max, a, out, e);
+    return decompress(c, buf_view(&m->body), max, a, out, e);
 }
 
-/* ---- what it is ---- */
+/* ---- decoding ---- */
 
 static void recognise(received *out)
 {
@@ -218,7 +221,7 @@ static void widen(received *out, uint64_t from, uint64_t to)
     if (to > out->last) out->last = to;
 }
 
-/* Whose it is and when it was measured. */
+/* Finds the service and the measured time range. */
 static void locate(received *out)
 {
     const model *m = &out->doc.model;
@@ -251,7 +254,7 @@ static void reject_records(received *out, const ledger *l)
 
 static verdict failed(const err *e)
 {
-    return e->code == ERR_LIMIT ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
+    return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
 }
 
 static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out, err *e)
@@ -260,41 +263,42 @@ static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out,
     logs.from = &format_splunk_logs;
     bool ok = format_read(bytes, &logs, a, &out->doc, e);
     reject_records(out, o->ledger);
-    /* Records of others are counted at the end of all of them: where reading stopped before, call stacks may be among the rest,
-     * and nothing may be acknowledged. */
+    /* Records that are not call stacks are counted at the end.  If decoding stopped earlier, the
+     * rest may contain call stacks, so nothing may be acknowledged. */
     bool seen = e->code == ERR_UNSUPPORTED ||
                 (e->code == ERR_MALFORMED && lost(o->ledger, LOSS_EVENT)->count);
     if (!ok && !seen) return failed(e);
-    if (!ok) { /* none of them is ours: refused politely, so that nobody sends them again */
+    if (!ok) { /* no call stacks: a partial success, so that the sender does not retry */
         *e = (err){0};
         out->doc = (document){.format = &format_splunk_logs};
     }
-    return VERDICT_TAKEN;
+    return VERDICT_ACCEPTED;
 }
 
-/* A request of OTLP is one message.  Four bytes of zeros would be a frame with nothing in it: a megabyte of them a quarter of a
- * million messages.  Files may be streams. */
+/* An OTLP request must be one message; only uploaded files may be streams.  Otherwise a megabyte of
+ * zeros would be a stream of 250 000 empty messages. */
 static bool is_one(const receive_route *r, const received *got, err *e)
 {
     bool many = framing_detect(got->payload, true) == FRAMING_LENGTHS || got->doc.parts.n > 1;
     if (r->kind == RECEIVE_UPLOAD || !many) return true;
-    return err_set(e, ERR_MALFORMED, "a stream of messages: send them one by one, or to /upload");
+    return err_set(e, ERR_MALFORMED,
+                   "the request is a stream of messages: send them one by one, or to /upload");
 }
 
-static verdict read_profiles(const receive_route *r, const read_opts *o, bool no_sift, arena *a,
+static verdict read_profiles(const receive_route *r, const read_opts *o, bool no_filter, arena *a,
                              received *out, err *e)
 {
     document d;
-    if (format_read(out->payload, o, a, &d, e)) return out->doc = d, VERDICT_TAKEN;
+    if (format_read(out->payload, o, a, &d, e)) return out->doc = d, VERDICT_ACCEPTED;
     if (r->kind != RECEIVE_PROFILES) return failed(e);
-    if (no_sift) return out->sift = e->code == ERR_MALFORMED, failed(e);
-    if (receive_sift(&d, o, a, out, e)) return VERDICT_TAKEN;
+    if (no_filter) return out->needs_filter = e->code == ERR_MALFORMED, failed(e);
+    if (receive_filter(&d, o, a, out, e)) return VERDICT_ACCEPTED;
     return failed(e);
 }
 
-/* ---- when it was recorded ---- */
+/* ---- time of the recording ---- */
 
-/* The value of a word behind the question mark; n 0: it is not there. */
+/* Returns the value of a query parameter; empty when it is absent. */
 static str query_word(str target, str key)
 {
     const char *q = target.n ? memchr(target.p, '?', target.n) : NULL;
@@ -314,10 +318,10 @@ static bool take_time(str target, const char *key, uint64_t *ns, err *e)
 {
     char plain[64];
     str word = query_word(target, str_of(key));
-    size_t n = grpc_message_text(word, plain, sizeof plain); /* colons may come as %3A */
+    size_t n = grpc_message_text(word, plain, sizeof plain); /* decodes %3A */
     if (!word.n || time_parse((str){plain, n}, ns)) return true;
     return err_set(e, ERR_MALFORMED,
-                   "%s takes a time such as 2023-06-27T04:52:00Z or 1687841520, not `%.*s`", key,
+                   "%s must be a time such as 2023-06-27T04:52:00Z or 1687841520, not `%.*s`", key,
                    (int)(word.n < 40 ? word.n : 40), word.p);
 }
 
@@ -332,7 +336,7 @@ static bool anchor_of(const receive_route *r, const http_message *m, const recei
 verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
                      received *out, err *e)
 {
-    ledger own; /* a hundred kilobytes: not worth clearing */
+    ledger own; /* not initialised, because it is large; only n is cleared */
     own.n = 0;
     size_t max = o->max_message ? o->max_message : MAX_MESSAGE;
     read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max, .brief = true};
@@ -341,48 +345,50 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     if (!anchor_of(r, m, o, &when, e)) return VERDICT_MALFORMED;
     verdict v = r->grpc ? receive_open_grpc(m, max, a, &out->payload, e)
                         : open_http(r, m, max, a, &out->payload, e);
-    if (v != VERDICT_TAKEN) return v;
-    if (!out->payload.n) { /* an empty request is a good one: nothing to keep */
+    if (v != VERDICT_ACCEPTED) return v;
+    if (!out->payload.n) { /* an empty request is valid: nothing to store */
         snprintf(out->recognised, sizeof out->recognised, "nothing");
-        return VERDICT_TAKEN;
+        return VERDICT_ACCEPTED;
     }
     if (!is_one(r, out, e)) return VERDICT_MALFORMED;
     if (r->kind == RECEIVE_LOGS)
         v = read_logs(out->payload, &read, a, out, e);
     else
-        v = read_profiles(r, &read, o->no_sift, a, out, e);
-    if (v == VERDICT_TAKEN && !is_one(r, out, e)) v = VERDICT_MALFORMED;
-    if (v == VERDICT_TAKEN && !document_anchor(&out->doc, &when, read.ledger, a, e)) v = failed(e);
+        v = read_profiles(r, &read, o->no_filter, a, out, e);
+    if (v == VERDICT_ACCEPTED && !is_one(r, out, e)) v = VERDICT_MALFORMED;
+    if (v == VERDICT_ACCEPTED && !document_anchor(&out->doc, &when, read.ledger, a, e))
+        v = failed(e);
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
-    if (v == VERDICT_TAKEN) recognise(out);
-    if (v == VERDICT_TAKEN && r->kind == RECEIVE_UPLOAD) {
+    if (v == VERDICT_ACCEPTED) recognise(out);
+    if (v == VERDICT_ACCEPTED && r->kind == RECEIVE_UPLOAD) {
         locate(out);
         ledger_damage(read.ledger, out->damage, sizeof out->damage);
     }
     return v;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static const struct {
     verdict v;
     unsigned http;
     grpc_code grpc;
 } words[] = {
-    {VERDICT_TAKEN, 200, GRPC_OK},
+    {VERDICT_ACCEPTED, 200, GRPC_OK},
     {VERDICT_MALFORMED, 400, GRPC_INVALID_ARGUMENT},
     {VERDICT_METHOD, 405, GRPC_UNIMPLEMENTED},
     {VERDICT_MEDIA, 415, GRPC_UNIMPLEMENTED},
     {VERDICT_TOO_LARGE, 413, GRPC_RESOURCE_EXHAUSTED},
-    {VERDICT_PRESSED, 429, GRPC_RESOURCE_EXHAUSTED},
+    {VERDICT_OVERLOADED, 429, GRPC_RESOURCE_EXHAUSTED},
     {VERDICT_UNAVAILABLE, 503, GRPC_UNAVAILABLE},
     {VERDICT_UNAUTHENTICATED, 401, GRPC_UNAUTHENTICATED},
-    {VERDICT_FOREIGN, 403, GRPC_PERMISSION_DENIED},
+    {VERDICT_CROSS_SITE, 403, GRPC_PERMISSION_DENIED},
     {VERDICT_LATE, 504, GRPC_DEADLINE_EXCEEDED},
     {VERDICT_UNKNOWN, 404, GRPC_UNIMPLEMENTED},
 };
 
-/* Export...ServiceResponse: {1: partial_success {1: rejected, 2: error_message}}; all taken is the empty message. */
+/* Export...ServiceResponse: {1: partial_success {1: rejected, 2: error_message}}; empty for full
+ * success. */
 static void put_success(buf *b, const received *got)
 {
     buf inner = {0};
@@ -399,7 +405,7 @@ static void put_success_json(const receive_route *r, buf *b, const received *got
     json_put_object(&o);
     if (got->n_rejected || got->why[0]) {
         char n[24];
-        snprintf(n, sizeof n, "%zu", got->n_rejected); /* int64 is text in OTLP/JSON */
+        snprintf(n, sizeof n, "%zu", got->n_rejected); /* OTLP/JSON writes int64 as text */
         json_put_key(&o, STR("partialSuccess"));
         json_put_object(&o);
         json_put_key(&o,
@@ -430,7 +436,8 @@ static void put_success_json(const receive_route *r, buf *b, const received *got
     json_put_object_end(&o);
 }
 
-/* google.rpc.Status {1: code, 2: message, 3: details Any {1: type_url, 2: RetryInfo {1: Duration {1: s, 2: ns}}}} */
+/* google.rpc.Status {1: code, 2: message, 3: details Any {1: type_url, 2: RetryInfo {1: Duration
+ * {1: s, 2: ns}}}} */
 static void put_status(buf *b, grpc_code code, str text, uint64_t retry_ns)
 {
     pb_put_uint(b, 1, (uint64_t)code);
@@ -462,7 +469,8 @@ static void add(http_header *to, size_t *n, str name, str value)
     to[(*n)++] = (http_header){name, value};
 }
 
-/* Made of names of our own tables (see recognise) and of numbers: nothing a sender wrote gets into a header. */
+/* Adds headers that contain only names of Kiln's tables (see recognise) and numbers, never text of
+ * a sender. */
 static void add_recognised(const received *got, receive_reply *out)
 {
     if (got->recognised[0])
@@ -472,8 +480,8 @@ static void add_recognised(const received *got, receive_reply *out)
     add(out->head, &out->n_head, STR("kiln-duplicates"), str_of(out->duplicates));
 }
 
-static void answer_grpc(grpc_code code, const received *got, str text, uint64_t retry_ns,
-                        receive_reply *out)
+static void respond_grpc(grpc_code code, const received *got, str text, uint64_t retry_ns,
+                         receive_reply *out)
 {
     out->status = 200;
     add(out->head, &out->n_head, STR("content-type"), STR("application/grpc"));
@@ -500,8 +508,8 @@ static void answer_grpc(grpc_code code, const received *got, str text, uint64_t 
     buf_free(&status);
 }
 
-static void answer_http(const receive_route *r, unsigned status, grpc_code code,
-                        const received *got, str text, uint64_t retry_ns, receive_reply *out)
+static void respond_http(const receive_route *r, unsigned status, grpc_code code,
+                         const received *got, str text, uint64_t retry_ns, receive_reply *out)
 {
     out->status = status;
     add(out->head, &out->n_head, STR("content-type"),
@@ -524,20 +532,20 @@ static void answer_http(const receive_route *r, unsigned status, grpc_code code,
     if (status == 405) add(out->head, &out->n_head, STR("allow"), STR("POST"));
 }
 
-void receive_answer(const receive_route *r, verdict v, const received *got, const err *why,
-                    uint64_t retry_ns, receive_reply *out)
+void receive_respond(const receive_route *r, verdict v, const received *got, const err *why,
+                     uint64_t retry_ns, receive_reply *out)
 {
     char text[sizeof why->msg + sizeof why->path + 64];
     size_t i = 0;
     *out = (receive_reply){0};
     while (words[i].v != v) i++;
-    bool later = v == VERDICT_PRESSED || v == VERDICT_UNAVAILABLE;
-    if (v != VERDICT_TAKEN) err_text_plain(why, text, sizeof text);
-    str said = v == VERDICT_TAKEN ? (str){0} : str_of(text);
+    bool later = v == VERDICT_OVERLOADED || v == VERDICT_UNAVAILABLE;
+    if (v != VERDICT_ACCEPTED) err_text_plain(why, text, sizeof text);
+    str logged = v == VERDICT_ACCEPTED ? (str){0} : str_of(text);
     if (r->grpc)
-        answer_grpc(words[i].grpc, got, said, later ? retry_ns : 0, out);
+        respond_grpc(words[i].grpc, got, logged, later ? retry_ns : 0, out);
     else
-        answer_http(r, words[i].http, words[i].grpc, got, said, later ? retry_ns : 0, out);
+        respond_http(r, words[i].http, words[i].grpc, got, logged, later ? retry_ns : 0, out);
 }
 
 void receive_reply_free(receive_reply *r)

@@ -1,11 +1,13 @@
+/* Manages the queue and the requests in flight, and decides after each response whether to settle,
+ * split, retry or spool the batch. */
 #include "otlp/sender.h"
 
 #include "net/client.h"
 #include "net/grpc.h"
-#include "otlp/answer.h"
+#include "otlp/response.h"
 #include "otlp/backoff.h"
 #include "otlp/split.h"
-#include "otlp/trouble.h"
+#include "otlp/failure_log.h"
 #include "base/ban.h"
 
 #define MAX_AGE_NS (300 * NS_PER_S)
@@ -18,7 +20,7 @@ typedef struct slot {
     otlp_batch *batch; /* NULL: idle */
     buf packed;
     uint8_t prefix[GRPC_PREFIX];
-    http_header head[MAX_HEADERS]; /* a request looks at it until it is answered */
+    http_header head[MAX_HEADERS]; /* must stay valid until the response */
     char timeout[12];
 } slot;
 
@@ -28,20 +30,20 @@ struct sender {
     tls_context *tls;
     slot *slots;
     otlp_batch *first, **last; /* the queue */
-    size_t busy;               /* slots */
+    size_t busy;               /* slots with a request */
     char agent[96];
 
-    loop_timer begin; /* what an earlier process left */
-    loop_timer wait;  /* armed: not before */
+    loop_timer begin; /* starts sending batches that an earlier process spooled */
+    loop_timer wait;  /* armed: send nothing before it fires */
     backoff backoff;
     bool draining;
     uint64_t deadline;
 
-    trouble trouble;
+    failure_log failure_log;
 };
 
 static void pump(sender *s);
-static void on_done(void *who, const http_message *m, const err *e);
+static void on_done(void *ctx, const http_message *m, const err *e);
 
 void otlp_batch_free(otlp_batch *b)
 {
@@ -68,34 +70,34 @@ const char *outcome_name(outcome o)
     return names[o];
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
-/* The one thing to do about a peer that is not what we took it for. */
+/* Advice for a mismatch with the receiver. */
 static void advise(const slot *k, char *out, size_t n)
 {
     const otlp_config *c = k->of->o.config;
-    http_misfit m = http_client_misfit(k->client);
+    http_mismatch m = http_client_mismatch(k->client);
     const char *at = http_client_authority(k->client), *scheme = NULL, *protocol = NULL;
-    if (m == HTTP_PEER_PLAINTEXT || m == HTTP_PEER_MUTE) scheme = "http";
+    if (m == HTTP_PEER_PLAINTEXT || m == HTTP_PEER_SILENT) scheme = "http";
     if (m == HTTP_PEER_TLS) scheme = "https";
     if (m == HTTP_PEER_HTTP1) protocol = otlp_protocol_name(OTLP_HTTP);
     if (m == HTTP_PEER_HTTP2) protocol = otlp_protocol_name(OTLP_GRPC);
     out[0] = '\0';
     if (scheme)
         snprintf(out, n, "%s%s%s://%s",
-                 m == HTTP_PEER_MUTE ? "; if it speaks plaintext: " : "; set ", c->set_endpoint,
+                 m == HTTP_PEER_SILENT ? "; if it speaks plaintext: " : "; set ", c->set_endpoint,
                  scheme, at);
     else if (protocol)
         snprintf(out, n, "; set %s%s", c->set_protocol, protocol);
     else if (m == HTTP_PEER_UNTRUSTED)
-        snprintf(out, n, "; %sFILE names a CA to trust", c->set_ca);
+        snprintf(out, n, "; set %sFILE to the CA to trust", c->set_ca);
     else if (otlp_ignored_proxy(c))
         snprintf(out, n, "; kiln connects directly: it ignores %s", otlp_ignored_proxy(c));
 }
 
-static void say_trouble(sender *s, const char *text)
+static void log_failure(sender *s, const char *text)
 {
-    trouble_failed(&s->trouble, loop_now(s->loop), text);
+    failure_log_failed(&s->failure_log, loop_now(s->loop), text);
 }
 
 static _Atomic uint64_t *counter_of(sender *s, outcome o)
@@ -115,13 +117,13 @@ static _Atomic uint64_t *counter_of(sender *s, outcome o)
     return &c->items_spool_lost;
 }
 
-static void tell(sender *s, const settled *t)
+static void report(sender *s, const settled *t)
 {
     uint64_t rejected = t->rejected > 0 ? (uint64_t)t->rejected : 0;
     if (rejected > t->items) rejected = t->items;
     otlp_count(counter_of(s, t->outcome), t->items - rejected);
     if (rejected) otlp_count(&s->o.counters->items_rejected, rejected);
-    if (s->o.settled) s->o.settled(s->o.who, t);
+    if (s->o.settled) s->o.settled(s->o.ctx, t);
 }
 
 /* ---- the queue ---- */
@@ -147,7 +149,7 @@ static void push_front(sender *s, otlp_batch *b)
     s->first = b;
 }
 
-/* The batch is done with; its file in the spool goes with the last of its parts. */
+/* Reports the outcome and frees the batch.  Deletes its spool file with the last part. */
 static void settle(sender *s, otlp_batch *b, outcome o, int64_t rejected, const char *text)
 {
     bool last = !b->parts || --*b->parts == 0;
@@ -163,11 +165,11 @@ static void settle(sender *s, otlp_batch *b, outcome o, int64_t rejected, const 
                  .last = last};
     if (last) free(b->parts);
     if (last && b->spooled) spool_drop(s->o.spool, b->spooled);
-    tell(s, &t);
+    report(s, &t);
     otlp_batch_free(b);
 }
 
-/* Ends the request in flight; the batch is the caller's. */
+/* Ends a request in flight and returns its batch, which the caller then owns. */
 static otlp_batch *take_back(slot *k)
 {
     otlp_batch *b = k->batch;
@@ -183,23 +185,23 @@ static void spool_one(sender *s, otlp_batch *b)
     spool_lost lost;
     err e = {0};
     const world *w = loop_world(s->loop);
-    bool ok = spool_put(s->o.spool, bytes_of(b), b->items, w->wall(w->who), &lost, &e);
+    bool ok = spool_put(s->o.spool, bytes_of(b), b->items, w->wall(w->ctx), &lost, &e);
     otlp_count(&s->o.counters->items_spool_lost, lost.items);
-    if (!ok) lost.batches++, lost.items += b->items; /* settled as lost, and counted there */
+    if (!ok) lost.batches++, lost.items += b->items; /* it is settled and counted as lost */
     char text[400];
-    if (!ok) say_trouble(s, err_text(&e, text, sizeof text));
-    trouble_dropped(&s->trouble, loop_now(s->loop), &lost);
-    settle(s, b, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->trouble.why : text);
+    if (!ok) log_failure(s, err_text(&e, text, sizeof text));
+    failure_log_dropped(&s->failure_log, loop_now(s->loop), &lost);
+    settle(s, b, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->failure_log.why : text);
 }
 
-/* Everything that waits in memory goes somewhere else. */
-static void put_away(sender *s, outcome o, const char *text)
+/* Spools all waiting batches, or settles them with the outcome. */
+static void flush_queue(sender *s, outcome o, const char *text)
 {
     while (s->first && s->o.spool) spool_one(s, pop(s));
     while (s->first) settle(s, pop(s), o, 0, text);
 }
 
-/* Not delivered: back to where it waits. */
+/* Returns an undelivered batch to the spool or the queue. */
 static void requeue(sender *s, otlp_batch *b)
 {
     if (b->spooled && !b->parts) {
@@ -210,10 +212,10 @@ static void requeue(sender *s, otlp_batch *b)
     }
 }
 
-/* ---- halves ---- */
+/* ---- splitting ---- */
 
-/* Too large: two halves take its place.  The dictionary is in both, so memory grows by at most that with each
- * of the log2(items) cuts on the way to a single item; when it is all there is, cutting is no use. */
+/* Replaces a batch that is too large by two halves.  Both contain the dictionary, so memory grows
+ * with each split; when the dictionary dominates, splitting does not help. */
 static bool halve(sender *s, otlp_batch *was)
 {
     otlp_batch *h[2] = {calloc(1, sizeof *h[0]), calloc(1, sizeof *h[1])};
@@ -231,7 +233,7 @@ static bool halve(sender *s, otlp_batch *was)
         h[i]->items = otlp_count_items(buf_view(&h[i]->bytes));
         h[i]->cookie = was->cookie;
         h[i]->born = was->born;
-        h[i]->held = was->held; /* given back with the last part */
+        h[i]->held = was->held; /* released with the last part */
         h[i]->spooled = was->spooled;
         h[i]->parts = parts;
     }
@@ -269,7 +271,7 @@ static size_t put_head(slot *k)
     return n;
 }
 
-/* T-13: not even tried. */
+/* Settles a batch that is larger than max_request without sending it (T-13). */
 static void give_up_large(slot *k)
 {
     sender *s = k->of;
@@ -277,7 +279,7 @@ static void give_up_large(slot *k)
     size_t n = bytes_of(b).n;
     char text[128];
     if (halve(s, b)) return;
-    snprintf(text, sizeof text, "%zu bytes are more than the limit of %zu for a request", n,
+    snprintf(text, sizeof text, "%zu bytes exceed the limit of %zu for a request", n,
              s->o.max_request);
     settle(s, b, OUTCOME_TOO_LARGE, 0, text);
 }
@@ -311,7 +313,8 @@ static void send_now(slot *k)
     http_client_send(k->client, &r);
 }
 
-/* The oldest batch on disk.  false: it cannot be read, and is settled. */
+/* Loads the oldest batch of the spool.  Returns false when it cannot be read; the batch is then
+ * settled. */
 static bool read_spooled(sender *s, otlp_batch *b)
 {
     spool_batch got;
@@ -320,12 +323,13 @@ static bool read_spooled(sender *s, otlp_batch *b)
     *b = (otlp_batch){.items = got.items, .spooled = got.number, .born = loop_now(s->loop)};
     if (ok) return b->file = got.file, true;
     char text[400];
-    say_trouble(s, err_text(&e, text, sizeof text));
+    log_failure(s, err_text(&e, text, sizeof text));
     settle(s, b, OUTCOME_LOST, 0, text);
     return false;
 }
 
-/* The next batch, from disk before memory: it is older.  At the end memory comes first, disk can wait. */
+/* Takes the next batch: from disk first, because it is older.  While draining, from memory
+ * first. */
 static otlp_batch *take_next(sender *s)
 {
     while (s->o.spool && spool_waits(s->o.spool) && !s->draining) {
@@ -335,7 +339,8 @@ static otlp_batch *take_next(sender *s)
     return pop(s);
 }
 
-/* After a failure one request at a time asks whether the receiver is back. */
+/* Returns an idle slot.  After a failure, allows only one request at a time, to test the
+ * receiver. */
 static slot *idle_slot(const sender *s)
 {
     slot *k = s->slots;
@@ -353,16 +358,16 @@ static void pump(sender *s)
     }
 }
 
-static void on_wait(void *who) { pump(who); }
+static void on_wait(void *ctx) { pump(ctx); }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static uint64_t back_off(sender *s, uint64_t asked)
 {
     const world *w = loop_world(s->loop);
     uint64_t now = loop_now(s->loop);
-    if (!s->wait.armed) /* otherwise it is the failure of the others in flight */
-        loop_arm(s->loop, &s->wait, now + backoff_next(&s->backoff, asked, w->random(w->who)));
+    if (!s->wait.armed) /* otherwise another request failed in the same outage */
+        loop_arm(s->loop, &s->wait, now + backoff_next(&s->backoff, asked, w->random(w->ctx)));
     else if (s->wait.at < now + asked)
         loop_arm(s->loop, &s->wait, now + asked);
     return s->wait.at - now;
@@ -375,14 +380,14 @@ static void try_later(slot *k, uint64_t asked, const char *text)
     otlp_count(&s->o.counters->retries, 1);
     requeue(s, take_back(k));
     bool too_late = s->draining && (s->deadline < now || wait > s->deadline - now);
-    if (s->o.spool || too_late) put_away(s, OUTCOME_UNSENT, text);
-    /* all that will be too old by then, not the first alone: they keep newer ones out of a full queue */
+    if (s->o.spool || too_late) flush_queue(s, OUTCOME_UNSENT, text);
+    /* settle all batches that will be too old by then, because they occupy the queue */
     while (s->first && now - s->first->born + wait > s->o.max_age)
         settle(s, pop(s), OUTCOME_EXPIRED, 0, text);
 }
 
-/* Nobody could tell a receiver of another kind from one that was set up wrong, so it is asked again, but not with
- * every batch: a handshake costs both sides. */
+/* Settles all waiting batches after a mismatch.  It may be a temporary misconfiguration, so the
+ * sender tries later batches, but not each one: a handshake is expensive for both sides. */
 static void give_up_all(slot *k, const char *text)
 {
     sender *s = k->of;
@@ -391,77 +396,77 @@ static void give_up_all(slot *k, const char *text)
     (void)back_off(s, 0);
 }
 
-static void take_answer(slot *k, answer *a)
+static void take_result(slot *k, export_result *a)
 {
     sender *s = k->of;
     otlp_batch *b;
     switch (a->kind) {
-    case ANSWER_ACCEPTED:
-    case ANSWER_PARTIAL:
+    case RESULT_ACCEPTED:
+    case RESULT_PARTIAL:
         backoff_reset(&s->backoff);
         if (a->text[0])
-            say_trouble(s, a->text);
+            log_failure(s, a->text);
         else
-            trouble_over(&s->trouble, loop_now(s->loop));
+            failure_log_recovered(&s->failure_log, loop_now(s->loop));
         k->batch->duplicates = a->duplicates;
-        settle(s, take_back(k), a->kind == ANSWER_PARTIAL ? OUTCOME_PARTIAL : OUTCOME_ACCEPTED,
+        settle(s, take_back(k), a->kind == RESULT_PARTIAL ? OUTCOME_PARTIAL : OUTCOME_ACCEPTED,
                a->rejected, a->text);
         return;
-    case ANSWER_REFUSED:
-    case ANSWER_TOO_LARGE:
+    case RESULT_REFUSED:
+    case RESULT_TOO_LARGE:
         backoff_reset(&s->backoff);
         b = take_back(k);
-        if (a->kind == ANSWER_TOO_LARGE && halve(s, b)) return;
-        say_trouble(s, a->text);
-        settle(s, b, a->kind == ANSWER_REFUSED ? OUTCOME_REFUSED : OUTCOME_TOO_LARGE, 0, a->text);
+        if (a->kind == RESULT_TOO_LARGE && halve(s, b)) return;
+        log_failure(s, a->text);
+        settle(s, b, a->kind == RESULT_REFUSED ? OUTCOME_REFUSED : OUTCOME_TOO_LARGE, 0, a->text);
         return;
-    case ANSWER_MISFIT: /* what is kept can wait for somebody to put it right */
-        say_trouble(s, a->text);
+    case RESULT_MISMATCH: /* spooled batches can wait until it is fixed */
+        log_failure(s, a->text);
         if (s->o.spool || s->o.max_age == SENDER_FOREVER)
             try_later(k, 0, a->text);
         else
             give_up_all(k, a->text);
         return;
-    case ANSWER_RETRY:
-        say_trouble(s, a->text);
+    case RESULT_RETRY:
+        log_failure(s, a->text);
         try_later(k, a->wait, a->text);
         return;
     }
 }
 
-static void on_done(void *who, const http_message *m, const err *e)
+static void on_done(void *ctx, const http_message *m, const err *e)
 {
-    slot *k = who;
+    slot *k = ctx;
     sender *s = k->of;
     const world *w = loop_world(s->loop);
-    answer a;
+    export_result a;
     if (!m) {
-        answer_of_failure(e, &a);
+        export_result_of_failure(e, &a);
         size_t n = strlen(a.text);
         advise(k, a.text + n, sizeof a.text - n);
     } else if (s->o.config->protocol == OTLP_GRPC) {
-        answer_of_grpc(m, &a);
+        export_result_of_grpc(m, &a);
     } else {
-        answer_of_http(m, w->wall(w->who), &a);
+        export_result_of_http(m, w->wall(w->ctx), &a);
     }
-    take_answer(k, &a);
+    take_result(k, &a);
     pump(s);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static bool start(sender *s, err *e)
 {
     const otlp_config *c = s->o.config;
     bool grpc = c->protocol == OTLP_GRPC;
     s->slots = calloc(s->o.in_flight, sizeof *s->slots);
-    if (!s->slots) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!s->slots) return err_memory(e);
     if (c->to.tls && !(s->tls = tls_context_open(false, &c->tls, grpc ? "h2" : "h2 http/1.1", e)))
         return false;
     for (unsigned i = 0; i < s->o.in_flight; i++) {
         slot *k = &s->slots[i];
         k->of = s;
-        http_client_opts o = {.to = c->to, .tls = s->tls, .h2 = grpc, .done = on_done, .who = k};
+        http_client_opts o = {.to = c->to, .tls = s->tls, .h2 = grpc, .done = on_done, .ctx = k};
         if (!(k->client = http_client_open(s->loop, &o, e))) return false;
     }
     return true;
@@ -470,9 +475,9 @@ static bool start(sender *s, err *e)
 sender *sender_open(loop *l, const sender_opts *o, err *e)
 {
     sender *s = calloc(1, sizeof *s);
-    if (!s) return err_set(e, ERR_LIMIT, "out of memory"), spool_close(o->spool), NULL;
+    if (!s) return err_memory(e), spool_close(o->spool), NULL;
     *s = (sender){.o = *o, .loop = l, .last = &s->first};
-    s->wait = (loop_timer){.due = on_wait, .who = s};
+    s->wait = (loop_timer){.due = on_wait, .ctx = s};
     s->backoff = (backoff){.first = o->backoff_first, .most = o->backoff_most};
     if (!s->o.max_age) s->o.max_age = MAX_AGE_NS;
     if (!s->o.max_request) s->o.max_request = MAX_REQUEST;
@@ -480,17 +485,17 @@ sender *sender_open(loop *l, const sender_opts *o, err *e)
     if (s->o.in_flight > SENDER_IN_FLIGHT) s->o.in_flight = SENDER_IN_FLIGHT;
     snprintf(s->agent, sizeof s->agent, "%s%sOTel-OTLP-Exporter-C/" KILN_VERSION,
              o->agent ? o->agent : "", o->agent ? " " : "");
-    s->trouble = (trouble){.signal = o->config->signal, .say = o->say, .who = o->who};
-    s->begin = (loop_timer){.due = on_wait, .who = s};
+    s->failure_log = (failure_log){.signal = o->config->signal, .say = o->say, .ctx = o->ctx};
+    s->begin = (loop_timer){.due = on_wait, .ctx = s};
     if (start(s, e)) {
-        loop_arm(l, &s->begin, 0); /* in the loop's thread: looking up the host may take time */
+        loop_arm(l, &s->begin, 0); /* in the loop's thread, because name lookup may block */
         return s;
     }
     sender_close(s);
     return NULL;
 }
 
-/* Forgets the requests in flight: their batches wait again, in the order in which they were sent. */
+/* Cancels the requests in flight and requeues their batches in order. */
 static void stop_slots(sender *s)
 {
     for (unsigned i = s->slots ? s->o.in_flight : 0; i-- > 0;) {
@@ -509,9 +514,9 @@ void sender_close(sender *s)
     loop_disarm(s->loop, &s->begin);
     loop_disarm(s->loop, &s->wait);
     stop_slots(s);
-    put_away(s, OUTCOME_UNSENT,
-             s->trouble.failing ? s->trouble.why : "there was no time to send it");
-    trouble_end(&s->trouble, loop_now(s->loop));
+    flush_queue(s, OUTCOME_UNSENT,
+                s->failure_log.failing ? s->failure_log.why : "there was no time to send it");
+    failure_log_end(&s->failure_log, loop_now(s->loop));
     tls_context_close(s->tls);
     spool_close(s->o.spool);
     free(s);
@@ -519,7 +524,7 @@ void sender_close(sender *s)
 
 void sender_spill(sender *s)
 {
-    if (s->o.spool && s->first) put_away(s, OUTCOME_UNSENT, s->trouble.why);
+    if (s->o.spool && s->first) flush_queue(s, OUTCOME_UNSENT, s->failure_log.why);
 }
 
 void sender_add(sender *s, otlp_batch *b)
@@ -542,6 +547,6 @@ void sender_drain(sender *s, uint64_t deadline)
 {
     s->draining = true;
     s->deadline = deadline;
-    if (s->wait.armed && s->wait.at > deadline) put_away(s, OUTCOME_UNSENT, s->trouble.why);
+    if (s->wait.armed && s->wait.at > deadline) flush_queue(s, OUTCOME_UNSENT, s->failure_log.why);
     pump(s);
 }

@@ -1,9 +1,10 @@
+/* Splits a request by copying protobuf fields without decoding them. */
 #include "otlp/split.h"
 
 #include "wire/pb.h"
 #include "base/ban.h"
 
-/* The field that holds the next level down, by depth. */
+/* The number of the field that contains the next level, by depth: resource, scope, item. */
 static const uint32_t way[] = {1, 2, 2};
 enum { DEPTH = 3 };
 
@@ -23,7 +24,8 @@ typedef struct halves {
     bool bad;
 } halves;
 
-/* Copies the message's fields, items to one of the two; says which of them got any. */
+/* Copies the fields of a message: each item to one half, other fields to both. Sets used[i] if half
+ * i got items. */
 static void part(pb_cur c, size_t depth, halves *h, buf out[2], bool used[2])
 {
     for (pb_field f; pb_next(&c, &f);) {
@@ -43,7 +45,7 @@ static void part(pb_cur c, size_t depth, halves *h, buf out[2], bool used[2])
         int side = down && h->left == 0;
         if (down) h->left -= h->left > 0, used[side] = true;
         buf_str(&out[side], raw);
-        if (!down) buf_str(&out[1], raw); /* what is no item belongs to both */
+        if (!down) buf_str(&out[1], raw); /* other fields go to both */
     }
     h->bad |= !pb_ok(&c);
 }

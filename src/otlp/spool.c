@@ -1,3 +1,5 @@
+/* One file for each batch; the name has its number and item count, so that a restart needs no
+ * index. */
 #include "otlp/spool.h"
 
 #include "base/ban.h"
@@ -19,9 +21,9 @@ typedef struct entry {
 struct spool {
     char *dir;
     otlp_signal signal;
-    uint64_t max_bytes, bytes, taken, next; /* taken: bytes of those that were */
+    uint64_t max_bytes, bytes, taken, next; /* taken: bytes of batches that are in use */
     int lock;
-    entry *v; /* ascending; the live ones are v[first .. n) */
+    entry *v; /* ascending; v[first .. n) are valid */
     size_t first, n, cap;
 };
 
@@ -51,9 +53,9 @@ static void unlink_in(const spool *s, const char *name)
     free(path);
 }
 
-/* ---- what is there ---- */
+/* ---- directory ---- */
 
-/* Exactly the names that name_of makes. */
+/* Parses a file name.  Accepts exactly the names that name_of writes. */
 static bool parse_name(const spool *s, const char *name, entry *out)
 {
     char *end, again[NAME_MAX_BYTES];
@@ -108,11 +110,12 @@ static bool scan(spool *s, err *e)
             fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
             continue;
         x.size = (uint64_t)st.st_size;
-        if (st.st_mode & 077) (void)!fchmodat(dirfd(d), f->d_name, 0600, 0); /* of 0.1.0 */
+        if (st.st_mode & 077)
+            (void)!fchmodat(dirfd(d), f->d_name, 0600, 0); /* files of version 0.1.0 */
         ok = push(s, x);
     }
     closedir(d);
-    if (!ok) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!ok) return err_memory(e);
     if (s->n) qsort(s->v, s->n, sizeof *s->v, by_number);
     s->next = s->n ? s->v[s->n - 1].number + 1 : 1;
     return true;
@@ -123,37 +126,37 @@ static bool scan(spool *s, err *e)
 static bool take_lock(spool *s, err *e)
 {
     char *path = path_of(s, "lock");
-    if (!path) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!path) return err_memory(e);
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     free(path);
     if (s->lock < 0) return err_sys(e, errno, "cannot use the spool directory %s", s->dir);
     struct flock whole = {.l_type = F_WRLCK,
-                          .l_whence = SEEK_SET}; /* goes with the descriptor, not the process */
+                          .l_whence = SEEK_SET}; /* a lock of the descriptor, not of the process */
     if (fcntl(s->lock, F_OFD_SETLK, &whole) == 0) return true;
     return err_set(e, ERR_MISMATCH, "the spool directory %s is in use by another process", s->dir);
 }
 
-/* Also a directory that was there before, and what an earlier version left in it.  One that belongs to somebody else stays as it is. */
+/* Restricts an existing directory to its owner.  A directory of another user stays unchanged. */
 static bool make_private(const spool *s, err *e)
 {
     struct stat st;
     if (stat(s->dir, &st) != 0 || !S_ISDIR(st.st_mode))
         return err_sys(e, errno, "cannot use the spool directory %s", s->dir);
     if (st.st_uid == geteuid() && st.st_mode & 077 && chmod(s->dir, 0700) != 0)
-        return err_sys(e, errno, "cannot make the spool directory %s private", s->dir);
+        return err_sys(e, errno, "cannot restrict the spool directory %s to its owner", s->dir);
     return true;
 }
 
 spool *spool_open(const char *dir, otlp_signal signal, uint64_t max_bytes, err *e)
 {
     spool *s = calloc(1, sizeof *s);
-    if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!s) return err_memory(e), NULL;
     *s = (spool){.dir = strdup(dir), .signal = signal, .lock = -1};
     s->max_bytes = max_bytes ? max_bytes : SPOOL_MAX_BYTES;
     if (!s->dir)
-        err_set(e, ERR_LIMIT, "out of memory");
+        err_memory(e);
     else if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        err_sys(e, errno, "cannot make the spool directory %s", dir);
+        err_sys(e, errno, "cannot create the spool directory %s", dir);
     else if (take_lock(s, e) && make_private(s, e) && scan(s, e))
         return s;
     spool_close(s);
@@ -180,7 +183,7 @@ void spool_forked(spool *s)
 size_t spool_count(const spool *s) { return s->n - s->first; }
 uint64_t spool_bytes(const spool *s) { return s->bytes; }
 
-/* The oldest that nobody has taken; s->n: there is none. */
+/* Returns the index of the oldest batch that is not in use, or s->n. */
 static size_t oldest(const spool *s)
 {
     size_t i = s->first;
@@ -197,7 +200,7 @@ static size_t numbered(const spool *s, uint64_t number)
     return i;
 }
 
-/* Those before it are the few that were taken: they move up. */
+/* Removes entry i.  Moves up the entries before it, which are the few batches in use. */
 static void drop_at(spool *s, size_t i)
 {
     char name[NAME_MAX_BYTES];
@@ -238,14 +241,14 @@ bool spool_put(spool *s, str bytes, size_t items, uint64_t wall, spool_lost *los
     *lost = (spool_lost){0};
     if (bytes.n > s->max_bytes) return err_set(e, ERR_LIMIT, "a batch is larger than the spool");
     if (!make_room(s, bytes.n, lost))
-        return err_set(e, ERR_LIMIT, "the spool is full of batches that are being sent");
+        return err_set(e, ERR_BUSY, "the spool is full of batches that are being sent");
     entry x = {.number = wall > s->next ? wall : s->next, .size = bytes.n, .items = items};
     char *path = entry_path(s, &x);
-    if (!path) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!path) return err_memory(e);
     bool ok = file_write_private(path, bytes, e);
     if (ok && !push(s, x)) {
         (void)unlink(path);
-        ok = err_set(e, ERR_LIMIT, "out of memory");
+        ok = err_memory(e);
     }
     free(path);
     s->next = x.number + 1;
@@ -261,7 +264,7 @@ bool spool_take(spool *s, spool_batch *out, err *e)
     x->taken = true;
     s->taken += x->size;
     char *path = entry_path(s, x);
-    if (!path) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!path) return err_memory(e);
     bool ok = file_read(path, 0, &out->file, e);
     free(path);
     return ok;

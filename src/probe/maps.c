@@ -1,4 +1,5 @@
-/* Which files are mapped as code, for a collector that may look when the process is gone. */
+/* Writes the executable mappings to the process slot, for a collector that may read them after the
+ * process has ended. */
 #include "probe/probe.h"
 
 #include "base/str.h"
@@ -8,7 +9,7 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-/* The GNU build id in the notes of an object; n 0: none. */
+/* Copies the GNU build id from the notes of an object.  Returns its length; 0: none. */
 static size_t id_of(const struct dl_phdr_info *i, uint8_t id[BUILD_ID_BYTES_MAX])
 {
     for (size_t k = 0; k < i->dlpi_phnum; k++) {
@@ -25,8 +26,8 @@ static size_t id_of(const struct dl_phdr_info *i, uint8_t id[BUILD_ID_BYTES_MAX]
 
 enum { PAGE = 4096 };
 
-/* As the kernel maps it: whole pages. */
-static void write_segments(desk *d, const struct dl_phdr_info *i, str path)
+/* Writes the executable segments as whole pages, as the kernel maps them. */
+static void write_segments(proc_slot *d, const struct dl_phdr_info *i, str path)
 {
     uint8_t id[BUILD_ID_BYTES_MAX];
     size_t n_id = id_of(i, id);
@@ -39,37 +40,38 @@ static void write_segments(desk *d, const struct dl_phdr_info *i, str path)
                         .offset = p->p_offset & ~(uint64_t)(PAGE - 1),
                         .n_path = (uint16_t)path.n,
                         .n_id = (uint16_t)n_id};
-        desk_put_map(d, &m, path.p, id);
+        proc_slot_put_map(d, &m, path.p, id);
     }
 }
 
-static int on_object(struct dl_phdr_info *i, size_t size, void *who)
+static int on_object(struct dl_phdr_info *i, size_t size, void *ctx)
 {
-    desk *d = who;
+    proc_slot *d = ctx;
     (void)size;
     str path = str_of(i->dlpi_name);
     if (!path.n && !atomic_load(&d->n_maps))
-        path = str_of(d->program);                                 /* the program comes first */
-    if (str_starts(path, STR("linux-vdso"))) path = STR("[vdso]"); /* as /proc/PID/maps has it */
+        path = str_of(d->program); /* the first object is the program */
+    if (str_starts(path, STR("linux-vdso"))) path = STR("[vdso]"); /* the name in /proc/PID/maps */
     if (!path.n || (path.p[0] != '/' && path.p[0] != '[')) return 0;
     write_segments(d, i, path);
     return 0;
 }
 
-void maps_write(desk *d)
+void maps_write(proc_slot *d)
 {
     ssize_t n = readlink("/proc/self/exe", d->program, sizeof d->program - 1);
     d->program[n > 0 ? n : 0] = '\0';
     dl_iterate_phdr(on_object, d);
 }
 
-void maps_copy(desk *d, const desk *parent, uint64_t word)
+void maps_copy(proc_slot *d, const proc_slot *parent, uint64_t word)
 {
     uint32_t n = atomic_load(&parent->n_maps);
     memcpy(d->program, parent->program, sizeof d->program);
-    if (n <= DESK_MAPS) memcpy(d->maps, parent->maps, n);
+    if (n <= PROC_SLOT_MAPS) memcpy(d->maps, parent->maps, n);
     uint64_t now = atomic_load(&parent->word);
-    bool same = desk_state_of(now) != DESK_FREE && desk_generation(now) == desk_generation(word) &&
-                n && n == atomic_load(&parent->n_maps);
-    atomic_store(&d->n_maps, same && n <= DESK_MAPS ? n : 0);
+    bool same = proc_slot_state_of(now) != PROC_SLOT_FREE &&
+                proc_slot_generation(now) == proc_slot_generation(word) && n &&
+                n == atomic_load(&parent->n_maps);
+    atomic_store(&d->n_maps, same && n <= PROC_SLOT_MAPS ? n : 0);
 }

@@ -1,3 +1,4 @@
+/* Creates and maps the segment, and manages its process slots. */
 #include "probe/segment.h"
 
 #include "base/str.h"
@@ -14,19 +15,19 @@ enum { PAGE = 4096 };
 
 static size_t up(size_t n) { return (n + PAGE - 1) & ~(size_t)(PAGE - 1); }
 
-/* ---- the file ---- */
+/* ---- file ---- */
 
 static void lay_out(segment *s, void *at, uint32_t max_frames)
 {
     s->cell_bytes = handler_cell_bytes(max_frames);
     s->head = at;
-    s->desks = (char *)at + up(sizeof(segment_head));
-    s->rings = s->desks + (size_t)SEGMENT_DESKS * DESK_BYTES;
+    s->proc_slots = (char *)at + up(sizeof(segment_head));
+    s->rings = s->proc_slots + (size_t)SEGMENT_PROC_SLOTS * PROC_SLOT_BYTES;
 }
 
 static size_t segment_bytes(uint32_t max_frames)
 {
-    return up(sizeof(segment_head)) + (size_t)SEGMENT_DESKS * DESK_BYTES +
+    return up(sizeof(segment_head)) + (size_t)SEGMENT_PROC_SLOTS * PROC_SLOT_BYTES +
            up((size_t)SEGMENT_RINGS * RING_CELLS * handler_cell_bytes(max_frames));
 }
 
@@ -64,11 +65,11 @@ bool segment_attach(segment *s, const char *path, err *e)
                   ? map(fd, (size_t)st.st_size)
                   : NULL;
     close(fd);
-    if (!p) return err_sys(e, errno, "%s cannot be mapped", path);
+    if (!p) return err_sys(e, errno, "cannot map %s", path);
     s->bytes = (size_t)st.st_size;
     if (!is_segment(p, s->bytes)) {
         munmap(p, s->bytes);
-        return err_set(e, ERR_UNSUPPORTED, "%s is of another version of kiln", path);
+        return err_set(e, ERR_UNSUPPORTED, "%s was created by a different version of kiln", path);
     }
     lay_out(s, p, ((const segment_head *)p)->max_frames);
     return true;
@@ -80,57 +81,57 @@ void segment_close(segment *s)
     *s = (segment){0};
 }
 
-/* ---- desks ---- */
+/* ---- process slots ---- */
 
-uint32_t desk_take(const segment *s, uint32_t pid)
+uint32_t proc_slot_take(const segment *s, uint32_t pid)
 {
-    for (uint32_t k = 0; k < SEGMENT_DESKS; k++) {
-        uint32_t i = (pid + k) % SEGMENT_DESKS;
-        desk *d = segment_desk(s, i);
+    for (uint32_t k = 0; k < SEGMENT_PROC_SLOTS; k++) {
+        uint32_t i = (pid + k) % SEGMENT_PROC_SLOTS;
+        proc_slot *d = segment_proc_slot(s, i);
         uint64_t word = atomic_load(&d->word);
-        uint64_t mine = desk_word(DESK_TAKEN, desk_generation(word) + 1, pid);
-        if (desk_state_of(word) == DESK_FREE &&
+        uint64_t mine = proc_slot_word(PROC_SLOT_TAKEN, proc_slot_generation(word) + 1, pid);
+        if (proc_slot_state_of(word) == PROC_SLOT_FREE &&
             atomic_compare_exchange_strong(&d->word, &word, mine))
             return i;
     }
-    atomic_fetch_add(&s->head->no_desk, 1);
+    atomic_fetch_add(&s->head->no_slot, 1);
     return UINT32_MAX;
 }
 
-static uint64_t with_state(uint64_t word, desk_state to)
+static uint64_t with_state(uint64_t word, proc_slot_state to)
 {
-    return desk_word(to, desk_generation(word), desk_pid(word));
+    return proc_slot_word(to, proc_slot_generation(word), proc_slot_pid(word));
 }
 
-void desk_leave(desk *d, uint64_t word)
+void proc_slot_leave(proc_slot *d, uint64_t word)
 {
-    atomic_compare_exchange_strong(&d->word, &word, with_state(word, DESK_LEFT));
+    atomic_compare_exchange_strong(&d->word, &word, with_state(word, PROC_SLOT_LEFT));
 }
 
-bool desk_return(desk *d, uint64_t word)
+bool proc_slot_return(proc_slot *d, uint64_t word)
 {
-    uint64_t left = with_state(word, DESK_LEFT);
+    uint64_t left = with_state(word, PROC_SLOT_LEFT);
     return atomic_compare_exchange_strong(&d->word, &left, word);
 }
 
-/* The word outlives the rest, so that a generation is not used again soon: it is what samples in a ring are matched by. */
-void desk_free(const segment *s, uint32_t i)
+/* Clears all but the word: samples in a ring refer to its generation, so it is not reused soon. */
+void proc_slot_free(const segment *s, uint32_t i)
 {
-    desk *d = segment_desk(s, i);
+    proc_slot *d = segment_proc_slot(s, i);
     uint64_t word = atomic_load(&d->word);
-    size_t after = offsetof(desk, ready), maps = atomic_exchange(&d->n_maps, 0);
-    memset(d->maps, 0, maps < DESK_MAPS ? maps : DESK_MAPS);
+    size_t after = offsetof(proc_slot, ready), maps = atomic_exchange(&d->n_maps, 0);
+    memset(d->maps, 0, maps < PROC_SLOT_MAPS ? maps : PROC_SLOT_MAPS);
     memset((char *)d + after, 0, sizeof *d - after);
-    atomic_store(&d->word, desk_word(DESK_FREE, desk_generation(word), 0));
+    atomic_store(&d->word, proc_slot_word(PROC_SLOT_FREE, proc_slot_generation(word), 0));
 }
 
 /* ---- mappings ---- */
 
-bool desk_put_map(desk *d, const map_record *m, const char *path, const uint8_t *id)
+bool proc_slot_put_map(proc_slot *d, const map_record *m, const char *path, const uint8_t *id)
 {
     uint32_t at = atomic_load(&d->n_maps);
     size_t n = (sizeof *m + m->n_path + m->n_id + 7) & ~(size_t)7;
-    if (at > DESK_MAPS || n > DESK_MAPS - at) {
+    if (at > PROC_SLOT_MAPS || n > PROC_SLOT_MAPS - at) {
         atomic_fetch_add(&d->maps_lost, 1);
         return false;
     }
@@ -141,10 +142,10 @@ bool desk_put_map(desk *d, const map_record *m, const char *path, const uint8_t 
     return true;
 }
 
-bool desk_next_map(const desk *d, uint32_t *at, map_record *m, str *path, str *id)
+bool proc_slot_next_map(const proc_slot *d, uint32_t *at, map_record *m, str *path, str *id)
 {
     uint32_t end = atomic_load(&d->n_maps);
-    if (end > DESK_MAPS) end = DESK_MAPS;
+    if (end > PROC_SLOT_MAPS) end = PROC_SLOT_MAPS;
     if (*at > end || end - *at < sizeof *m) return false;
     memcpy(m, d->maps + *at, sizeof *m);
     size_t n = (sizeof *m + m->n_path + m->n_id + 7) & ~(size_t)7;
@@ -155,13 +156,13 @@ bool desk_next_map(const desk *d, uint32_t *at, map_record *m, str *path, str *i
     return true;
 }
 
-void desk_say(desk *d, const char *sentence)
+void proc_slot_warn(proc_slot *d, const char *text)
 {
-    uint32_t i = atomic_fetch_add(&d->n_said, 1);
-    if (i >= DESK_SENTENCES) {
-        atomic_store(&d->n_said, DESK_SENTENCES);
+    uint32_t i = atomic_fetch_add(&d->n_messages, 1);
+    if (i >= PROC_SLOT_MESSAGES) {
+        atomic_store(&d->n_messages, PROC_SLOT_MESSAGES);
         return;
     }
-    snprintf(d->said[i], DESK_SENTENCE, "%s", sentence);
-    atomic_store(&d->is_said[i], 1);
+    snprintf(d->messages[i], PROC_SLOT_MESSAGE_BYTES, "%s", text);
+    atomic_store(&d->message_ready[i], 1);
 }

@@ -1,3 +1,4 @@
+/* Classifies the attributes of a profile for display. */
 #include "query/about.h"
 
 #include "wire/carried.h"
@@ -8,7 +9,8 @@ const attribute *profile_attribute(const model *m, const profile *p, uint32_t i)
     return &m->dict.attributes.v[refs_at(&m->dict.attr_refs, p->attrs)[i]];
 }
 
-/* The key itself, or the key with a number: the Collector's translator writes an attribute for each comment. */
+/* Accepts the key itself, or the key with a number, because the OpenTelemetry Collector writes one
+ * attribute per comment. */
 static bool is_comment_key(str key)
 {
     str name = STR(PPROF_ATTR_COMMENT);

@@ -1,4 +1,5 @@
-/* The flame chart: neighbouring observations of a lane that share frames share their boxes. */
+/* The flame chart: neighbouring observations of a lane share the boxes of common frames.  Open
+ * boxes are a stack by depth; an observation closes those that differ and opens new ones. */
 #include "query/timeline.h"
 
 #include "query/internal.h"
@@ -10,7 +11,7 @@ typedef struct charting {
     arena *a;
     chart *out;
     uint32_t *stack; /* frames of the event, root first */
-    size_t *open;    /* boxes that go on, by depth */
+    size_t *open;    /* open boxes, by depth */
     uint32_t n_open;
 } charting;
 
@@ -20,12 +21,13 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Twice the median distance of neighbours: what a sampler's clock ticks, with room for a late one. */
+/* Sets *gap to twice the median distance of neighbouring events: the interval of the sampler, with
+ * tolerance for a late sample. */
 static bool usual_gap(const thread_lanes *l, arena *a, uint64_t *gap, err *e)
 {
     uint64_t *all = arena_new(a, uint64_t, l->events.n + 1);
     size_t n = 0;
-    if (!all) return query_no_memory(e);
+    if (!all) return err_memory(e);
     for (size_t k = 0; k < l->v.n; k++)
         for (size_t i = 1; i < l->v.v[k].n; i++) {
             const lane_event *x = &l->events.v[l->v.v[k].first + i];
@@ -65,7 +67,7 @@ static bool add_event(charting *x, uint32_t lane, const lane_event *event, uint6
     for (uint32_t i = 0; i < n; i++) {
         if (i >= same) {
             chart_box *b = vec_push(x->a, &x->out->v);
-            if (!b) return query_no_memory(e);
+            if (!b) return err_memory(e);
             *b = (chart_box){.start = event->time, .frame = x->stack[i], .depth = i, .lane = lane};
             x->open[i] = x->out->v.n - 1;
         }
@@ -92,7 +94,7 @@ bool chart_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, char
     *out = (chart){0};
     charting x = {.v = v, .a = a, .out = out, .stack = view_scratch(v, e)};
     x.open = arena_new(a, size_t, (size_t)v->max_depth + 1);
-    if (!x.stack || !x.open) return query_no_memory(e);
+    if (!x.stack || !x.open) return err_memory(e);
     if (!gap && !usual_gap(l, a, &gap, e)) return false;
     for (uint32_t k = 0; k < l->v.n; k++) {
         const thread_lane *lane = &l->v.v[k];

@@ -1,3 +1,6 @@
+/* Finds the profiles that count when a series of cumulative profiles or levels is added up. A
+ * series is one type of one resource (and, for cumulative profiles, one start); resources are
+ * compared by a hash of their text and integer attributes, in any order. */
 #include "query/cumulative.h"
 
 #include "query/internal.h"
@@ -33,7 +36,7 @@ static str type_of(const model *const *m, const cumulative_ref *r)
     return dict_str(&m[r->model]->dict, profile_of(m, r)->sample_type.type);
 }
 
-/* Text attributes of a resource as a number: equal resources have equal ones. */
+/* Returns a hash of the text and integer attributes; equal resources have equal keys. */
 static uint64_t resource_key(const resource *r)
 {
     uint64_t h = 0;
@@ -42,12 +45,12 @@ static uint64_t resource_key(const resource *r)
         uint64_t x = hash_bytes(kv->key.p, kv->key.n, 0);
         if (kv->value.kind == ANY_STRING) x = hash_mix(x, hash_bytes(kv->value.s, kv->value.n, 0));
         if (kv->value.kind == ANY_INT) x = hash_mix(x, (uint64_t)kv->value.i);
-        h += x; /* in any order */
+        h += x; /* independent of the order */
     }
     return h;
 }
 
-/* Same type, resource and start: one series. */
+/* Returns 0 for the same series: the same type, resource and start. */
 static int series_order(const model *const *m, const cumulative_ref *x, const cumulative_ref *y)
 {
     int d = str_cmp(type_of(m, x), type_of(m, y));
@@ -77,7 +80,7 @@ bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out,
         for (uint32_t i = 0; i < m[k]->profiles.n; i++) {
             if (!profile_is_cumulative(m[k], &m[k]->profiles.v[i])) continue;
             cumulative_ref *r = vec_push(a, &found);
-            if (!r) return query_no_memory(e);
+            if (!r) return err_memory(e);
             *r = (cumulative_ref){.model = k, .profile = i, .before = -1};
         }
     *out = (cumulative){found.v, found.n};
@@ -90,13 +93,25 @@ bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out,
     return true;
 }
 
+bool cumulative_empty_replaced(model *const *m, size_t n, arena *a, err *e)
+{
+    cumulative found;
+    if (!cumulative_find((const model *const *)m, n, a, &found, e)) return false;
+    for (size_t i = 0; i < found.n; i++) {
+        const cumulative_ref *r = &found.v[i];
+        profile *p = &m[r->model]->profiles.v[r->profile];
+        if (r->replaced) p->n_samples = p->attrs.n = 0;
+    }
+    return true;
+}
+
 bool cumulative_keep_newest(model *m, arena *a, err *e)
 {
     const model *one = m;
     cumulative found;
     bool *gone = arena_new(a, bool, m->profiles.n + 1);
     uint32_t n = 0;
-    if (!gone) return query_no_memory(e);
+    if (!gone) return err_memory(e);
     if (!cumulative_find(&one, 1, a, &found, e)) return false;
     for (size_t i = 0; i < found.n; i++) gone[found.v[i].profile] = found.v[i].replaced;
     for (size_t k = 0; k < m->scopes.n; k++) {
@@ -124,7 +139,7 @@ static bool same_level(const level *x, const level *y)
     return x->resource == y->resource && x->type == y->type && x->unit == y->unit;
 }
 
-/* The newest of a series last. */
+/* Orders by series, with the newest profile of each series last. */
 static int level_order(const void *a, const void *b)
 {
     const level *x = a, *y = b;
@@ -141,7 +156,7 @@ bool levels_keep_newest(model *m, arena *a, err *e)
         const profile *p = &m->profiles.v[i];
         if (!profile_is_level(m, p)) continue;
         level *l = vec_push(a, &all);
-        if (!l) return query_no_memory(e);
+        if (!l) return err_memory(e);
         *l = (level){.resource = resource_key(&m->resources.v[m->scopes.v[p->scope].resource]),
                      .type = p->sample_type.type,
                      .unit = p->sample_type.unit,

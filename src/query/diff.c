@@ -1,3 +1,6 @@
+/* Compares two sides: collects the amounts, tests each frame and the total, adjusts the p-values
+ * for the number of tests, and sorts the rows. The statistics are in stat.c, the recordings in
+ * recordings.c, moved cost in diff_moved.c. */
 #include "query/diff.h"
 
 #include "query/diff_moved.h"
@@ -8,16 +11,16 @@
 #include <math.h>
 
 enum {
-    /* Frames with fewer samples on both sides together cannot pass any test that many others share.
-     * Leaving them out by their sum, which the tests take as given, keeps the rate and gains power. */
+    /* Frames with fewer samples in total cannot pass a test that is adjusted for many others.
+     * Omitting them is valid because the tests are conditioned on that sum: the false discovery
+     * rate stays the same, and the other tests gain power. */
     TESTED_LEAST = 6,
-    TEST_STEPS =
-        32, /* a test takes as long as so many steps of other work (base/stopper.h), about */
+    TEST_STEPS = 32, /* the approximate cost of a test in steps of a stopper (base/stopper.h) */
 };
 
-#define SURE 0.05      /* intervals leave so much out */
-#define MISSED 0.2     /* of changes that are called detectable */
-#define TOTAL_PART 0.5 /* of the rate of false discoveries that is the total's */
+#define SURE 0.05      /* probability outside of an interval */
+#define MISSED 0.2     /* probability that a detectable change is missed */
+#define TOTAL_PART 0.5 /* part of the false discovery rate that is reserved for the total */
 
 /* ---- rows ---- */
 
@@ -42,7 +45,7 @@ static bool join(const recordings *r, arena *a, diff *d, err *e)
 {
     size_t n = d->frames->v.n, kept = 0;
     diff_row *rows = arena_new(a, diff_row, n + 1);
-    if (!rows) return query_no_memory(e);
+    if (!rows) return err_memory(e);
     for (size_t i = 0; i < r->n; i++) add_recording(&r->v[i], i >= r->n_before, n, rows);
     for (size_t i = 0; i < n; i++) {
         diff_row x = rows[i];
@@ -70,7 +73,7 @@ static void add_sums(const recordings *r, diff *d)
 
 /* ---- testing ---- */
 
-/* A hypothesis: this amount is the same on both sides. */
+/* The hypothesis that an amount is the same on both sides. */
 typedef struct hypothesis {
     diff_row *row;
     bool cum;
@@ -87,7 +90,7 @@ static bool same_cum(const diff_row *r)
     return r->before.cum == r->before.flat && r->after.cum == r->after.flat;
 }
 
-/* A frame that holds everything is the total under another name. */
+/* Returns whether the amounts of the frame equal the total, which has its own test. */
 static bool is_total(const diff *d, const diff_row *r, bool cum)
 {
     return (cum ? r->before.cum : r->before.flat) == d->sum_before &&
@@ -106,7 +109,7 @@ static bool test_frames(const recordings *r, diff *d, testing *t, stopper *stop,
         for (int cum = 0; cum < 2; cum++) {
             diff_row *row = &d->v[i];
             amount_kind k = cum ? AMOUNT_CUM : AMOUNT_FLAT;
-            if (is_total(d, row, cum) || (cum && same_cum(row))) continue; /* tested already */
+            if (is_total(d, row, cum) || (cum && same_cum(row))) continue; /* already tested */
             if (!worth_testing(r, k, row->frame)) continue;
             if (!stopper_step(stop, TEST_STEPS * r->n, e)) return false;
             t->v[t->n] = (hypothesis){row, cum};
@@ -115,8 +118,9 @@ static bool test_frames(const recordings *r, diff *d, testing *t, stopper *stop,
     return true;
 }
 
-/* Weights of the tests (Genovese, Roeder, Wasserman 2006): they add up to the number of tests, so the rate of
- * false discoveries stays what it is, and the total does not drown among frames. */
+/* Weights of the tests (Genovese, Roeder, Wasserman 2006).  They add up to the number of tests,
+ * which keeps the false discovery rate, and the total keeps its power however many frames there
+ * are. */
 static void weigh(testing *t)
 {
     double n = (double)t->n;
@@ -135,12 +139,12 @@ static bool test_all(const recordings *r, diff *d, stopper *stop, arena *a, err 
 {
     size_t most = 2 * d->n + 1;
     testing t = {arena_array(a, most, sizeof *t.v), arena_array(a, most, sizeof *t.p), 0};
-    if (!t.v || !t.p) return query_no_memory(e);
+    if (!t.v || !t.p) return err_memory(e);
     t.v[t.n] = (hypothesis){&d->total, false};
     t.p[t.n++] = recordings_p(r, AMOUNT_TOTAL, 0, 0);
     if (!test_frames(r, d, &t, stop, e)) return false;
     weigh(&t);
-    if (!stat_fdr(t.p, t.n, t.p, a)) return query_no_memory(e);
+    if (!stat_fdr(t.p, t.n, t.p, a)) return err_memory(e);
     for (size_t i = 0; i < t.n; i++) keep_q(t.v[i], t.p[i]);
     for (size_t i = 0; i < d->n; i++)
         for (int cum = 0; cum < 2; cum++)
@@ -205,20 +209,20 @@ static void count_grown(diff *d)
     }
 }
 
-/* ---- where it changed ---- */
+/* ---- uniform or local ---- */
 
-/* Did the own amount of some frame change by another part than the total?  Its share would have changed. */
+/* Sets *out to whether all frames changed by the factor of the total: no share of self changed. */
 static bool is_uniform(const recordings *r, diff *d, arena *a, bool *out, err *e)
 {
     recordings shares;
     double *p = arena_array(a, d->n + 1, sizeof *p);
     size_t n = 0;
-    if (!p) return query_no_memory(e);
+    if (!p) return err_memory(e);
     if (!recordings_as_shares(r, a, &shares, e)) return false;
     for (size_t i = 0; i < d->n; i++)
         if (worth_testing(r, AMOUNT_FLAT, d->v[i].frame))
             p[n++] = recordings_p(&shares, AMOUNT_FLAT, d->v[i].frame, d->v[i].frame);
-    if (!stat_fdr(p, n, p, a)) return query_no_memory(e);
+    if (!stat_fdr(p, n, p, a)) return err_memory(e);
     *out = true;
     for (size_t i = 0; i < n; i++) *out &= p[i] > d->fdr;
     return true;
@@ -235,7 +239,7 @@ static void find_most(diff *d)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole comparison ---- */
 
 static bool all_counted(const recordings *r)
 {
@@ -300,10 +304,11 @@ bool diff_of(const recording *before, size_t n_before, const recording *after, s
            is_uniform(&r, out, a, &out->uniform, e);
 }
 
-/* ---- how much, and how sure ---- */
+/* ---- growth and confidence ---- */
 
-/* Variance of the logarithm of a ratio of amounts that so many samples stand for.  What was measured is that of
- * the total: the noise of sampling is in it, and a part has more of that. */
+/* Returns the variance of the logarithm of the ratio of two amounts with these numbers of samples.
+ * The measured variance is that of the total and includes its sampling noise; a frame has more of
+ * it. */
 static double log_variance(const diff *d, double n_before, double n_after)
 {
     double counts = 1 / n_before + 1 / n_after + d->variance;
@@ -312,7 +317,7 @@ static double log_variance(const diff *d, double n_before, double n_after)
     return d->run_error * d->run_error + fmax(0, more);
 }
 
-/* Degrees of freedom of the noise that was measured; Welch's test spends one more, about. */
+/* Degrees of freedom of the measured noise; Welch's test uses about one more. */
 static double freedom(const diff *d) { return (double)(d->runs_before + d->runs_after) - 3; }
 
 static double quantile(const diff *d, double p)
@@ -341,6 +346,6 @@ double diff_detectable(const diff *d, double share)
     double alpha = d->fdr * TOTAL_PART;
     if (share < 1 && d->n_tests > 1) alpha /= (double)(d->n_tests - 1);
     double z = quantile(d, alpha / 2) + quantile(d, MISSED);
-    if (d->measured) z /= 1 - 1 / (4 * freedom(d)); /* few runs show less noise than there is */
+    if (d->measured) z /= 1 - 1 / (4 * freedom(d)); /* few runs underestimate the noise */
     return exp(z * sqrt(log_variance(d, a, b))) - 1;
 }

@@ -1,13 +1,15 @@
+/* Marks growth that is explained by inlining or renaming. Only the largest new and vanished frames
+ * are compared with each other, because all pairs would be quadratic. */
 #include "query/diff_moved.h"
 
 #include "base/ban.h"
 
 enum {
-    RENAMED_MOST = 512, /* frames, new and gone, that are compared with each other */
+    RENAMED_MOST = 512, /* new and vanished frames that are compared with each other */
     PAIR_STEPS = 64,
 };
 
-/* Costs are the same unless a difference like theirs is rarer than this among equal ones. */
+/* Two costs count as equal unless the p-value of their difference is below this. */
 #define DIFFERENT 0.001
 
 /* ---- inlined ---- */
@@ -20,7 +22,8 @@ static double shrunk(const diff *d)
     return sum;
 }
 
-/* Its own amount grew, that of its callees fell, and what fell is seen elsewhere. */
+/* Returns whether r inlined a callee: its self amount grew, the amount of its callees fell, and
+ * other frames shrank by a similar amount (`gone`). */
 static bool is_inlined(const diff_row *r, double gone)
 {
     if (r->flat != DIFF_GREW || r->cum == DIFF_GREW) return false;
@@ -40,7 +43,8 @@ static bool same_cost(const recordings *r, const diff_row *gone, const diff_row 
            recordings_p(r, AMOUNT_FLAT, gone->frame, found->frame) > DIFFERENT;
 }
 
-/* The first that is gone and cost as much takes part once. */
+/* Finds the old name of a new frame: the first vanished frame with the same cost. Marks both as
+ * moved; each vanished frame is used once. */
 static bool find_old_name(const recordings *r, diff *d, diff_row *found, stopper *stop, err *e)
 {
     for (size_t i = 0; i < d->n_changed && i < RENAMED_MOST; i++) {

@@ -1,10 +1,10 @@
-/* query/diff_moved.h - cost that changed its name or place and not its size.  Pure.
+/* query/diff_moved.h - finds cost that moved to another function without growing.  Pure.
  *
- * A function that is inlined into its caller makes the caller's own amount grow, and its cumulative amount stay; a
- * function under a new name is there for the first time, as large as the one that is gone.  Neither is a
- * regression. */
+ * When a function is inlined, the self amount of its caller grows while the cumulative amount
+ * stays the same.  When a function is renamed, a new function is as large as the one that
+ * disappeared.  Neither is a regression. */
 #pragma once
 #include "query/diff.h"
 
-/* Sets `moved` of rows that were judged and sorted. */
+/* Sets `moved` in rows that are already tested and sorted. */
 NODISCARD bool mark_moved(const recordings *r, diff *d, stopper *stop, err *e);

@@ -1,21 +1,22 @@
-/* Callers and callees between the frames that are shown. */
+/* Computes the edges between shown frames. An edge counts once per stack, so each edge stores the
+ * last stack that counted it. */
 #include "query/flat.h"
 
 #include "query/internal.h"
 
 #include "base/ban.h"
 
-typedef struct finding {
+typedef struct edge_search {
     arena *a;
-    uint32_t *row_of; /* by frame: row of the flat + 1; 0: not shown */
-    VEC(edge) v;      /* from and to are rows while it grows */
-    u32s stamp;       /* by edge: the stack that was counted last */
+    uint32_t *row_of; /* by frame: row in the flat profile plus 1; 0: not shown */
+    VEC(edge) v;      /* from and to are rows until all edges are found */
+    u32s stamp;       /* by edge: the last stack that counted it */
     hash_index index;
-} finding;
+} edge_search;
 
-static edge *edge_between(finding *x, uint32_t from, uint32_t to, uint32_t **stamp, err *e)
+static edge *edge_between(edge_search *x, uint32_t from, uint32_t to, uint32_t **stamp, err *e)
 {
-    if (!hash_index_room(&x->index, x->a)) return query_no_memory(e), NULL;
+    if (!hash_index_room(&x->index, x->a)) return err_memory(e), NULL;
     uint64_t h = hash_mix(x->index.seed, (uint64_t)from << 32 | to);
     uint32_t k = hash_first(&x->index, h), at;
     for (; hash_next(&x->index, &k, h, &at); k++)
@@ -23,14 +24,14 @@ static edge *edge_between(finding *x, uint32_t from, uint32_t to, uint32_t **sta
             return *stamp = &x->stamp.v[at], &x->v.v[at];
     edge *new_one = vec_push(x->a, &x->v);
     uint32_t *s = new_one ? vec_push(x->a, &x->stamp) : NULL;
-    if (!s) return query_no_memory(e), NULL;
+    if (!s) return err_memory(e), NULL;
     *new_one = (edge){.from = from, .to = to, .inlined = true};
     hash_put(&x->index, k, h, (uint32_t)(x->v.n - 1));
     *stamp = s;
     return new_one;
 }
 
-/* Which frames of a row are inlined calls: by place, all but the outermost line. */
+/* Sets out[i] for each inlined frame of a row: every line of a location except the outermost. */
 static void inlined_of(const view *v, const view_part *p, const view_row *r, uint8_t *out)
 {
     uint32_t n = 0;
@@ -41,7 +42,7 @@ static void inlined_of(const view *v, const view_part *p, const view_row *r, uin
     }
 }
 
-static bool add_stack(finding *x, const uint32_t *stack, const uint8_t *inlined, uint32_t n,
+static bool add_stack(edge_search *x, const uint32_t *stack, const uint8_t *inlined, uint32_t n,
                       int64_t value, uint32_t stamp, err *e)
 {
     uint32_t parent = 0; /* row + 1 */
@@ -69,11 +70,11 @@ static bool add_stack(finding *x, const uint32_t *stack, const uint8_t *inlined,
     return true;
 }
 
-static bool find_edges(finding *x, const view *v, err *e)
+static bool find_edges(edge_search *x, const view *v, err *e)
 {
     uint32_t *stack = view_scratch(v, e);
     uint8_t *inlined = stack ? arena_alloc(x->a, (size_t)v->max_depth + 1) : NULL;
-    if (!inlined) return query_no_memory(e);
+    if (!inlined) return err_memory(e);
     for (size_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
@@ -117,13 +118,13 @@ static int by_callee(const void *a, const void *b, void *how)
     return by_weight(s, x, y);
 }
 
-static bool arrange(finding *x, const flat *f, arena *a, edges *out, err *e)
+static bool arrange(edge_search *x, const flat *f, arena *a, edges *out, err *e)
 {
     *out = (edges){.v = x->v.v, .n = x->v.n};
     out->in = arena_new(a, uint32_t, out->n + 1);
     out->first_out = arena_new(a, uint32_t, f->n + 1);
     out->first_in = arena_new(a, uint32_t, f->n + 1);
-    if (!out->in || !out->first_out || !out->first_in) return query_no_memory(e);
+    if (!out->in || !out->first_out || !out->first_in) return err_memory(e);
     sorting how = {f, out->v};
     if (out->n) qsort_r(out->v, out->n, sizeof *out->v, by_caller, &how);
     for (uint32_t i = 0; i < out->n; i++) {
@@ -143,7 +144,7 @@ static bool arrange(finding *x, const flat *f, arena *a, edges *out, err *e)
     return true;
 }
 
-static void drop_light(finding *x, int64_t cutoff)
+static void drop_light(edge_search *x, int64_t cutoff)
 {
     size_t n = 0;
     for (size_t i = 0; i < x->v.n; i++)
@@ -153,8 +154,8 @@ static void drop_light(finding *x, int64_t cutoff)
 
 bool edges_of(const view *v, const flat *f, const flat_opts *o, arena *a, edges *out, err *e)
 {
-    finding x = {.a = a, .row_of = arena_new(a, uint32_t, v->frames->v.n + 1)};
-    if (!x.row_of) return query_no_memory(e);
+    edge_search x = {.a = a, .row_of = arena_new(a, uint32_t, v->frames->v.n + 1)};
+    if (!x.row_of) return err_memory(e);
     for (uint32_t i = 0; i < f->n; i++) x.row_of[f->v[i].frame] = i + 1;
     if (!find_edges(&x, v, e)) return false;
     double cutoff = (double)f->flat_sum * o->edge_fraction;

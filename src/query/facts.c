@@ -1,3 +1,5 @@
+/* Computes the numbers that describe each profile in one pass over its samples. Distinct stacks
+ * and the names of leaves are found once per model. */
 #include "query/facts.h"
 
 #include "base/hash.h"
@@ -6,8 +8,8 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* Work shared by all profiles; every array is indexed by what its name says and used again for the
- * next profile by comparing stamps instead of clearing. */
+/* Arrays that all profiles share.  They are not cleared between profiles: entries are valid if
+ * their stamp is current. */
 typedef struct work {
     const model *m;
     arena *a;
@@ -17,13 +19,13 @@ typedef struct work {
     str *names;           /* name -> text */
     int64_t *self;        /* name -> sum */
     uint32_t *seen_name;  /* stamp */
-    uint32_t *used;       /* names of this profile, in order of appearance */
+    uint32_t *used;       /* names of this profile, in order of first use */
     size_t n_names, n_used;
     hash_index by_name;
     uint32_t stamp;
 } work;
 
-/* Index 0 may be used where the table itself is missing: it means "none". */
+/* Index 0 is valid even if the table is empty: it means "none". */
 static span stack_of(const dict *d, uint32_t stack)
 {
     return stack < dict_n_stacks(d) ? dict_stack(d, stack) : (span){0};
@@ -55,8 +57,6 @@ str leaf_name(const dict *d, uint32_t stack, arena *a)
     span s = stack_of(d, stack);
     return s.n ? location_name(d, d->frames.v[s.at], a) : STR("?");
 }
-
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 /* ---- distinct stacks ---- */
 
@@ -99,7 +99,7 @@ static bool intern(work *w, str name, uint32_t *out)
     return true;
 }
 
-/* The name of a stack's leaf; found once for each location. */
+/* Sets *out to the name of the leaf of a stack, computed once per location. */
 static bool name_of_leaf(work *w, uint32_t stack, uint32_t *out)
 {
     const dict *d = &w->m->dict;
@@ -182,9 +182,9 @@ bool facts_of(const model *m, arena *a, profile_facts **out, err *e)
     *out = arena_new(a, profile_facts, m->profiles.n);
     if (!w.same_stack || !w.seen_stack || !w.name_of || !w.names || !w.self || !w.seen_name ||
         !w.used || !*out)
-        return out_of_memory(e);
-    if (!find_same_stacks(&w)) return out_of_memory(e);
+        return err_memory(e);
+    if (!find_same_stacks(&w)) return err_memory(e);
     for (size_t i = 0; i < m->profiles.n; i++)
-        if (!profile_facts_of(&w, &m->profiles.v[i], &(*out)[i])) return out_of_memory(e);
+        if (!profile_facts_of(&w, &m->profiles.v[i], &(*out)[i])) return err_memory(e);
     return true;
 }

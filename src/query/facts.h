@@ -1,4 +1,4 @@
-/* query/facts.h - the numbers that describe a profile.  Pure. */
+/* query/facts.h - computes the numbers that describe a profile.  Pure. */
 #pragma once
 #include "base/err.h"
 #include "model/model.h"
@@ -10,18 +10,19 @@ typedef struct profile_facts {
     uint64_t links;           /* samples with a link */
     uint64_t distinct_stacks; /* distinct lists of locations */
     uint32_t max_depth;       /* locations of the deepest stack */
-    int64_t total;            /* sum of values, a timestamp without a value counts 1; saturates */
+    int64_t total;            /* sum of values; a timestamp without a value counts 1; saturates */
     bool saturated;
-    /* The largest sum by leaf: innermost inlined function, otherwise "0x" and the address, "?" for a
-     * sample without a stack.  Of equals the one whose bytes sort first. */
+    /* The leaf with the largest sum: the innermost inlined function, "0x" and the address if there
+     * is no function, "?" for samples without a stack. Of equal sums, the first in byte order. */
     bool has_top;
     str top_function;
     int64_t top_self;
 } profile_facts;
 
-/* Facts of all profiles of a checked model; *out lives in `a`, m->profiles.n of them.  Linear in the
- * model.  ERR_LIMIT at the budget. */
+/* Computes the facts of all m->profiles.n profiles of a checked model; *out lives in `a`.
+ * Linear in the model. ERR_MEMORY. */
 NODISCARD bool facts_of(const model *m, arena *a, profile_facts **out, err *e);
 
-/* What `top` calls the leaf of a stack; memory from `a` for addresses.  {NULL, 0} at the budget. */
+/* Returns the name of the leaf of a stack, as in `top`; addresses use memory from `a`.  {NULL,
+ * 0} when out of memory. */
 str leaf_name(const dict *d, uint32_t stack, arena *a);

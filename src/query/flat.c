@@ -1,3 +1,4 @@
+/* Sums self and cumulative values by frame, sorts, and applies the cut-offs of pprof. */
 #include "query/flat.h"
 
 #include "query/internal.h"
@@ -7,7 +8,7 @@
 /* ---- sums ---- */
 
 typedef struct sums {
-    uint32_t *seen; /* by frame: row in which it was met, + 1 */
+    uint32_t *seen; /* by frame: the last row that contained it, plus 1 */
     int64_t *flat, *cum;
 } sums;
 
@@ -56,7 +57,7 @@ static int row_order(const void *a, const void *b, void *how)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* A part of a sum, as pprof cuts it: towards zero. */
+/* Returns a fraction of a sum, rounded towards zero as in pprof. */
 static int64_t part_of(int64_t sum, double fraction)
 {
     double x = (double)sum * fraction;
@@ -89,7 +90,7 @@ bool flat_of(const view *v, const flat_opts *o, arena *a, flat *out, err *e)
     sums s = {arena_new(a, uint32_t, n + 1), arena_new(a, int64_t, n + 1),
               arena_new(a, int64_t, n + 1)};
     *out = (flat){.frames = v->frames, .v = arena_array(a, n + 1, sizeof *out->v)};
-    if (!s.seen || !s.flat || !s.cum || !out->v) return query_no_memory(e);
+    if (!s.seen || !s.flat || !s.cum || !out->v) return err_memory(e);
     if (!add_up(v, &s, e)) return false;
     collect(&s, n, out);
     drop_small(out, o);

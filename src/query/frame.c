@@ -1,3 +1,4 @@
+/* The table of frames: interns texts and frames, builds labels, and cleans paths as pprof does. */
 #include "query/frame.h"
 
 #include "base/buf.h"
@@ -13,8 +14,6 @@ const char *granularity_name(granularity g)
     };
     return names[g];
 }
-
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 /* ---- paths ---- */
 
@@ -49,7 +48,8 @@ str path_clean(str path, arena *a)
     bool rooted = path.p[0] == '/';
     char *out = arena_alloc(a, path.n + 1);
     if (!out) return (str){0};
-    size_t n = 0, keep = 0; /* out[0 .. keep) is ".." and the root: nothing takes it back */
+    size_t n = 0,
+           keep = 0; /* out[0 .. keep) is ".." parts or the root, which ".." does not remove */
     if (rooted) out[n++] = '/', keep = 1;
     for (size_t i = 0; i < path.n;) {
         const char *slash = memchr(path.p + i, '/', path.n - i);
@@ -85,13 +85,13 @@ bool frame_table_init(frame_table *f, granularity by, arena *a, err *e)
 
 bool frame_table_text(frame_table *f, str s, uint32_t *out, err *e)
 {
-    if (!hash_index_room(&f->by_text, f->a)) return no_memory(e);
+    if (!hash_index_room(&f->by_text, f->a)) return err_memory(e);
     uint64_t h = hash_bytes(s.p, s.n, f->by_text.seed);
     uint32_t k = hash_first(&f->by_text, h), at;
     for (; hash_next(&f->by_text, &k, h, &at); k++)
         if (str_eq(f->texts.v[at], s)) return *out = at, true;
     str *slot = vec_push(f->a, &f->texts);
-    if (!slot || f->texts.n > UINT32_MAX) return no_memory(e);
+    if (!slot || f->texts.n > UINT32_MAX) return err_memory(e);
     *slot = s;
     *out = (uint32_t)(f->texts.n - 1);
     hash_put(&f->by_text, k, h, *out);
@@ -100,7 +100,8 @@ bool frame_table_text(frame_table *f, str s, uint32_t *out, err *e)
 
 /* ---- frames ---- */
 
-/* What the granularity leaves of p.  The binary tells frames apart only where nothing else does. */
+/* Removes the parts of p that the granularity ignores.  The mapping matters only when nothing
+ * else is known. */
 static frame_parts reduced(granularity by, const frame_parts *p)
 {
     frame_parts r = {.flags = p->flags};
@@ -128,7 +129,7 @@ static bool make_label(frame_table *f, frame *x, err *e)
     bool in_brackets = !name.n && !file.n && !x->line && map.n;
     size_t room = name.n + file.n + base.n + 64;
     char *p = arena_alloc(f->a, room), *q = p;
-    if (!p) return no_memory(e);
+    if (!p) return err_memory(e);
     char *end = p + room;
     if (x->address) q += snprintf(q, (size_t)(end - q), "%016" PRIx64 " ", x->address);
     if (name.n) q += snprintf(q, (size_t)(end - q), "%.*s ", STR_ARG(name));
@@ -140,7 +141,7 @@ static bool make_label(frame_table *f, frame *x, err *e)
         q += snprintf(q, (size_t)(end - q), base.p[0] == '[' ? "%.*s " : "[%.*s] ", STR_ARG(base));
     else if (!name.n)
         q += snprintf(q, (size_t)(end - q), "<unknown> ");
-    size_t n = (size_t)(q - p) - 1; /* without the last blank */
+    size_t n = (size_t)(q - p) - 1; /* without the trailing space */
     arena_trim(f->a, p, room, n);
     x->label = (str){p, n};
     return true;
@@ -164,7 +165,7 @@ static uint64_t key_hash(const frame_parts *r, uint64_t seed)
 bool frame_table_add(frame_table *f, const frame_parts *p, uint32_t *out, err *e)
 {
     frame_parts r = reduced(f->by, p);
-    if (!hash_index_room(&f->by_key, f->a)) return no_memory(e);
+    if (!hash_index_room(&f->by_key, f->a)) return err_memory(e);
     uint64_t h = key_hash(&r, f->by_key.seed);
     uint32_t k = hash_first(&f->by_key, h), at;
     for (; hash_next(&f->by_key, &k, h, &at); k++) {

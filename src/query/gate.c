@@ -1,3 +1,5 @@
+/* Parses gates, sums the stacks that they match, and compares the sums with the limit. Error
+ * messages show examples and units, because gates are written in CI configurations. */
 #include "query/gate.h"
 
 #include "base/words.h"
@@ -5,6 +7,7 @@
 #include "query/named.h"
 #include "query/stat.h"
 #include "query/unit.h"
+#include "base/text.h"
 #include "base/ban.h"
 #include <math.h>
 #include <stdio.h>
@@ -16,32 +19,25 @@ static bool bad(const gate *g, const char *why, err *e)
                    STR_ARG(g->text), why);
 }
 
-static str trim(str s)
-{
-    while (s.n && s.p[0] == ' ') s.p++, s.n--;
-    while (s.n && s.p[s.n - 1] == ' ') s.n--;
-    return s;
-}
-
 bool gate_parse(str text, gate *out, err *e)
 {
     *out = (gate){.text = text};
     size_t at = text.n;
     while (at > 0 && text.p[at - 1] != '<') at--;
     if (at == 0) return bad(out, "has no <", e);
-    out->pattern = trim((str){text.p, at - 1});
+    out->pattern = str_trim((str){text.p, at - 1});
     if (!out->pattern.n) return bad(out, "has no pattern before the <", e);
     out->total = str_eq(out->pattern, STR("total"));
 
     str limit = {text.p + at, text.n - at};
     out->strict = !limit.n || limit.p[0] != '=';
     if (!out->strict) limit.p++, limit.n--;
-    limit = trim(limit);
+    limit = str_trim(limit);
     bool growth = limit.n && limit.p[0] == '+';
     if (growth) limit.p++, limit.n--;
     if (!decimal_at(limit, &out->limit, &limit) || out->limit < 0)
-        return bad(out, "has no number behind the <", e);
-    limit = trim(limit);
+        return bad(out, "has no number after the <", e);
+    limit = str_trim(limit);
     if (str_eq(limit, STR("%"))) {
         out->kind = growth ? GATE_GROWTH : GATE_SHARE;
         out->limit /= 100;
@@ -53,7 +49,7 @@ bool gate_parse(str text, gate *out, err *e)
     return true;
 }
 
-/* ---- what it names ---- */
+/* ---- matching ---- */
 
 bool gate_sum(const gate *g, const recording *v, size_t n, bool literal, double *out, bool *found,
               err *e)
@@ -73,7 +69,7 @@ bool gate_names_nothing(const gate *g, const recording *const sides[2], const si
     char what[96];
     size_t all = n[0] + n[1];
     const view **v = arena_new(sides[0][0].v->a, const view *, all);
-    if (!v) return query_no_memory(e);
+    if (!v) return err_memory(e);
     for (size_t i = 0; i < all; i++) v[i] = i < n[0] ? sides[0][i].v : sides[1][i - n[0]].v;
     snprintf(what, sizeof what, "the gate \"%.*s\"", g->text.n < 60 ? (int)g->text.n : 60,
              g->text.p);
@@ -82,7 +78,7 @@ bool gate_names_nothing(const gate *g, const recording *const sides[2], const si
 
 /* ---- units ---- */
 
-/* "ns, us, ms or s": what a limit of values in `unit` can be given in. */
+/* Returns the units in which a limit of values in `unit` can be given: "ns, us, ms or s". */
 static const char *units_for(str unit, char out[40])
 {
     switch (unit_of(unit).kind) {
@@ -108,9 +104,9 @@ static bool bad_unit(const gate *g, str unit, err *e)
                        "the gate \"%.*s\" has no unit: %s, %% (its share) or, with + before the "
                        "number, %% (its growth)",
                        STR_ARG(g->text), units);
-    return err_set(e, ERR_USAGE, "the gate \"%.*s\" is in %.*s, the values are in %s%.*s: give %s",
-                   STR_ARG(g->text), STR_ARG(g->unit), unit.n ? "" : "no unit", STR_ARG(unit),
-                   units);
+    return err_set(e, ERR_USAGE, "the gate \"%.*s\" is in %.*s, but the values %s%.*s; use %s",
+                   STR_ARG(g->text), STR_ARG(g->unit), unit.n ? "are in " : "have no unit",
+                   STR_ARG(unit), units);
 }
 
 static bool counts_too(str given, str unit)
@@ -118,7 +114,7 @@ static bool counts_too(str given, str unit)
     return (unit_counts(given) || str_eq(given, STR("sample"))) && (!unit.n || unit_counts(unit));
 }
 
-/* The limit of a GATE_VALUE, in `unit`. */
+/* Converts the limit of a GATE_VALUE to `unit`. */
 static bool limit_in(const gate *g, str unit, double *out, err *e)
 {
     unit_info want = unit_of(g->unit), have = unit_of(unit);
@@ -153,7 +149,7 @@ static void judge_growth(const diff *d, gate_sums s, gate_result *out)
     if (g.known) set_interval(out, g.low, g.high);
 }
 
-/* A value is as sure as its side alone: half of the ratio's variance. */
+/* The interval assumes that the variance of one side is half of the variance of the ratio. */
 static void judge_value(const diff *d, gate_sums s, gate_result *out)
 {
     diff_growth g = diff_growth_of(d, s.after / d->per_after * d->per_before, s.after);

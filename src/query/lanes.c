@@ -1,4 +1,5 @@
-/* Lanes: what each thread was seen doing, in order of time. */
+/* Lanes: the observations of each thread in order of time.  Events are collected in the order of
+ * the samples, then sorted by lane and time. */
 #include "query/timeline.h"
 
 #include "query/internal.h"
@@ -10,10 +11,10 @@ typedef struct laying {
     const view *v;
     arena *a;
     thread_lanes *out;
-    u32s thread_of; /* by event */
+    u32s thread_of; /* by event: its thread */
 } laying;
 
-/* Do the values say how long each observation lasted? */
+/* Returns whether the values are the durations of the observations. */
 static bool has_intervals(const view_part *p)
 {
     const dict *d = &p->m->dict;
@@ -30,25 +31,25 @@ static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err 
 {
     const view_part *p = &x->v->parts.v[part];
     sample s = sample_at(p->m, p->p, x->v->rows.v[row].sample);
-    uint32_t who = 0, state = 0;
+    uint32_t thread = 0, state = 0;
     bool known = false;
     if (!stopper_step(x->v->stop, 1 + s.n_times, e)) return false;
     for (uint32_t i = 0; i < s.n_times; i++) {
         if (!view_has_time(p, s.times[i])) continue;
-        if (!known && !thread_table_find(&x->out->threads, p->m, p->p, &s, &who, &state, e))
+        if (!known && !thread_table_find(&x->out->threads, p->m, p->p, &s, &thread, &state, e))
             return false;
         known = true;
         int64_t value = view_observation(p, &s, i);
         lane_event *event = vec_push(x->a, &x->out->events);
         uint32_t *of = event ? vec_push(x->a, &x->thread_of) : NULL;
-        if (!of) return query_no_memory(e);
+        if (!of) return err_memory(e);
         *event = (lane_event){.time = s.times[i],
                               .value = value,
                               .part = part,
                               .row = row,
                               .state = state,
                               .duration = intervals && value > 0 ? (uint64_t)value : 0};
-        *of = who;
+        *of = thread;
     }
     return true;
 }
@@ -58,7 +59,7 @@ static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err 
 static int lane_order(const void *a, const void *b)
 {
     const thread_lane *x = a, *y = b;
-    return thread_who_cmp(&x->who, &y->who);
+    return thread_key_cmp(&x->thread, &y->thread);
 }
 
 static int time_order(const void *a, const void *b)
@@ -68,27 +69,28 @@ static int time_order(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* A lane for each thread, in their order; *place: lane by thread. */
+/* Creates one lane per thread, in order. Sets (*place)[i] to the lane of thread i. */
 static bool make_lanes(laying *x, uint32_t **place, err *e)
 {
     thread_lanes *o = x->out;
     size_t n = o->threads.v.n;
     if (!vec_reserve(x->a, &o->v, n) || !(*place = arena_new(x->a, uint32_t, n + 1)))
-        return query_no_memory(e);
-    for (size_t i = 0; i < n; i++) o->v.v[i] = (thread_lane){.who = o->threads.v.v[i], .first = i};
+        return err_memory(e);
+    for (size_t i = 0; i < n; i++)
+        o->v.v[i] = (thread_lane){.thread = o->threads.v.v[i], .first = i};
     o->v.n = n;
     qsort(o->v.v, n, sizeof *o->v.v, lane_order);
     for (uint32_t i = 0; i < n; i++) (*place)[o->v.v[i].first] = i;
     return true;
 }
 
-/* Lanes by name, events by lane and time. */
+/* Sorts lanes by name and events by lane and time. */
 static bool arrange(laying *x, err *e)
 {
     thread_lanes *o = x->out;
     uint32_t *place;
     lane_event *events = arena_new(x->a, lane_event, o->events.n + 1);
-    if (!events) return query_no_memory(e);
+    if (!events) return err_memory(e);
     if (!make_lanes(x, &place, e)) return false;
     for (size_t i = 0; i < o->events.n; i++) o->v.v[place[x->thread_of.v[i]]].n++;
     size_t first = 0;

@@ -1,3 +1,4 @@
+/* Groups the lines of a view by function for `list`. */
 #include "query/listing.h"
 
 #include "query/internal.h"
@@ -35,11 +36,11 @@ static bool add_row(const frame_table *t, const flat_row *r, arena *a, listing *
     listed *last = out->v.n ? &out->v.v[out->v.n - 1] : NULL;
     if (!last || last->name != x->name || last->file != x->file) {
         last = vec_push(a, &out->v);
-        if (!last) return query_no_memory(e);
+        if (!last) return err_memory(e);
         *last = (listed){.name = x->name, .file = x->file, .first = out->lines.n};
     }
     listed_line *l = vec_push(a, &out->lines);
-    if (!l) return query_no_memory(e);
+    if (!l) return err_memory(e);
     *l = (listed_line){x->line, r->flat, r->cum};
     last->n++;
     last->flat = add_clamped(last->flat, r->flat, &saturated);

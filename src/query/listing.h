@@ -1,4 +1,4 @@
-/* query/listing.h - values by line of source, grouped by function: what `list` prints.  Pure. */
+/* query/listing.h - values by source line, grouped by function, as `list` prints them.  Pure. */
 #pragma once
 #include "query/flat.h"
 #include "query/pattern.h"
@@ -9,8 +9,8 @@ typedef struct listed_line {
 
 typedef struct listed {
     uint32_t name, file; /* texts of the frame table; file 0: not known */
-    int64_t flat, cum;   /* of all its lines */
-    size_t first, n;     /* in listing.lines, rising */
+    int64_t flat, cum;   /* sums over all its lines */
+    size_t first, n;     /* in listing.lines, ascending */
 } listed;
 
 typedef struct listing {
@@ -18,6 +18,6 @@ typedef struct listing {
     VEC(listed_line) lines;
 } listing;
 
-/* Functions whose name matches, of a view by BY_LINE.  Lines of equal number in different binaries are
- * one. */
+/* Lists the functions whose name matches, from a view by BY_LINE.  Lines with the same number in
+ * different binaries are combined. */
 NODISCARD bool listing_of(const view *v, pattern *p, arena *a, listing *out, err *e);

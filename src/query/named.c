@@ -1,3 +1,4 @@
+/* Sums the rows that match a pattern. When nothing matches, the error suggests similar names. */
 #include "query/named.h"
 
 #include "base/words.h"
@@ -7,12 +8,12 @@
 #include <stdio.h>
 
 enum {
-    NEAREST = 3,     /* names that an error shows */
-    NAME_BYTES = 36, /* of each: an error is a sentence */
+    NEAREST = 3,     /* names that an error suggests */
+    NAME_BYTES = 36, /* bytes of each suggested name, because an error message is one sentence */
     COMPARED = 120,  /* bytes of a name that are compared */
 };
 
-/* ---- what matches ---- */
+/* ---- matching ---- */
 
 static bool frame_matches(pattern *p, const frame_table *f, const frame *x, bool *yes, err *e)
 {
@@ -20,12 +21,12 @@ static bool frame_matches(pattern *p, const frame_table *f, const frame *x, bool
     return *yes || pattern_match(p, frame_text(f, x->file), yes, e);
 }
 
-/* Every frame is asked once. */
+/* Marks the frames whose name or file matches; evaluates each frame once. */
 static bool mark_frames(pattern *p, const view *v, bool **out, err *e)
 {
     const frame_table *f = v->frames;
     *out = arena_new(v->a, bool, f->v.n + 1);
-    if (!*out) return query_no_memory(e);
+    if (!*out) return err_memory(e);
     for (size_t i = 0; i < f->v.n; i++)
         if (!frame_matches(p, f, &f->v.v[i], &(*out)[i], e)) return false;
     return true;
@@ -60,9 +61,9 @@ bool named_in(const view *v, str text, bool literal, const char *what, named *ou
     return ok;
 }
 
-/* ---- what may have been meant ---- */
+/* ---- suggestions ---- */
 
-/* Letters of a pattern or name without case and without what expressions are made of. */
+/* Copies a pattern or name in lower case, without the special characters of expressions. */
 static str plain(str s, char out[COMPARED])
 {
     size_t n = 0;
@@ -74,7 +75,7 @@ static str plain(str s, char out[COMPARED])
     return (str){out, n};
 }
 
-/* "parse" of "json::Reader::parse". */
+/* Returns the last part of a name: "parse" in "json::Reader::parse". */
 static str last_part(str s)
 {
     for (size_t i = s.n; i > 0; i--)
@@ -120,7 +121,7 @@ bool named_nothing(const view *const *v, size_t n, str text, const char *what, e
     nearby x = {0};
     const frame_table *f = v[0]->frames;
     bool *seen = arena_new(v[0]->a, bool, f->v.n + 1);
-    if (!seen) return query_no_memory(e);
+    if (!seen) return err_memory(e);
     for (size_t i = 0; i < n; i++) {
         uint32_t *scratch = view_scratch(v[i], e);
         if (!scratch) return false;

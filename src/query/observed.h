@@ -1,15 +1,16 @@
-/* query/observed.h - how many observations the samples of a profile stand for (docs/glossary.md).  Pure.
+/* query/observed.h - the number of observations of a profile (docs/glossary.md).  Pure.
  *
- * Timestamps and several values are one observation each.  A lone value without a timestamp may be the sum of many: a count of samples
- * says how many, and so does a sum of time whose period is known (pprof's cpu/nanoseconds at 10 ms).  Any other lone value counts as
- * one observation. */
+ * Each timestamp is one observation, and so is each of several values.  A single value without a
+ * timestamp may be a sum: a count of samples is the number of observations, and a sum of time is
+ * divided by the period if that is known (cpu/nanoseconds of pprof at 10 ms).  Any other single
+ * value is one observation. */
 #pragma once
 #include "model/model.h"
 
 typedef struct observed {
-    uint64_t n;      /* known one by one */
-    uint64_t n_sums; /* samples with a lone value */
-    double sum;      /* of these values, absolute */
+    uint64_t n;      /* single observations */
+    uint64_t n_sums; /* samples with a single value */
+    double sum;      /* sum of the absolute values of these samples */
 } observed;
 
 static inline void observed_add(observed *o, const sample *s)
@@ -22,5 +23,5 @@ static inline void observed_add(observed *o, const sample *s)
     }
 }
 
-/* `d` is the dictionary that p's types are in. */
+/* Returns the number of observations. `d` is the dictionary that p's types refer to. */
 uint64_t observed_total(const observed *o, const dict *d, const profile *p);

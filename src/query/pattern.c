@@ -1,3 +1,5 @@
+/* Patterns over pcre2, with limits on steps, depth and memory. Plain words, the common case, are
+ * searched without pcre2, which is faster. */
 #include "query/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -8,19 +10,17 @@
 struct pattern {
     const char *name;
     str text;         /* plain text when code is NULL */
-    bool whole;       /* it is all of a string, not a part */
+    bool whole;       /* must match the whole string */
     pcre2_code *code; /* or NULL */
     pcre2_match_data *match;
     pcre2_match_context *limits;
 };
 
-/* pcre2 asks for memory by these; the arena frees all of it at once. */
+/* The allocator of pcre2. Memory comes from the arena, so freeing a single block does nothing. */
 static void *take(PCRE2_SIZE n, void *a) { return arena_alloc(a, n); }
 static void give_back(void *p, void *a) { (void)p, (void)a; }
 
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
-/* Most patterns that people type are words: those need no engine. */
+/* Returns whether s has no special characters of regular expressions. */
 static bool is_plain(str s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -32,7 +32,7 @@ static bool compile(pattern *p, arena *a, err *e)
 {
     pcre2_general_context *memory = pcre2_general_context_create(take, give_back, a);
     pcre2_compile_context *how = memory ? pcre2_compile_context_create(memory) : NULL;
-    if (!how) return no_memory(e);
+    if (!how) return err_memory(e);
     int code;
     PCRE2_SIZE at;
     p->code = pcre2_compile((PCRE2_SPTR)p->text.p, p->text.n,
@@ -41,15 +41,17 @@ static bool compile(pattern *p, arena *a, err *e)
                             &code, &at, how);
     if (!p->code) {
         char why[120];
-        if (code == PCRE2_ERROR_HEAP_FAILED) return no_memory(e);
+        if (code == PCRE2_ERROR_HEAP_FAILED) return err_memory(e);
         pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
-        return err_set(e, ERR_USAGE, "%s: `%.*s` is no regular expression: %s (at character %zu)",
-                       p->name, p->text.n > 40 ? 40 : (int)p->text.n, p->text.p, why, (size_t)at);
+        return err_set(e, ERR_USAGE,
+                       "%s: `%.*s` is not a regular expression: %s (at character %zu)", p->name,
+                       p->text.n > 40 ? 40 : (int)p->text.n, p->text.p, why, (size_t)at);
     }
-    (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* without it the same, slower */
+    (void)pcre2_jit_compile(
+        p->code, PCRE2_JIT_COMPLETE); /* without machine code the result is the same, but slower */
     p->match = pcre2_match_data_create(1, memory);
     p->limits = pcre2_match_context_create(memory);
-    if (!p->match || !p->limits) return no_memory(e);
+    if (!p->match || !p->limits) return err_memory(e);
     pcre2_set_match_limit(p->limits, PATTERN_MATCH_LIMIT);
     pcre2_set_depth_limit(p->limits, PATTERN_DEPTH_LIMIT);
     pcre2_set_heap_limit(p->limits, PATTERN_HEAP_LIMIT);
@@ -61,10 +63,10 @@ static bool make(str text, bool literal, bool whole, const char *name, arena *a,
 {
     *out = NULL;
     if (text.n > PATTERN_MAX_BYTES)
-        return err_set(e, ERR_USAGE, "%s: a pattern of more than %d bytes", name,
+        return err_set(e, ERR_USAGE, "%s: the pattern has more than %d bytes", name,
                        PATTERN_MAX_BYTES);
     pattern *p = arena_new(a, pattern, 1);
-    if (!p) return no_memory(e);
+    if (!p) return err_memory(e);
     p->name = name;
     p->text = text;
     p->whole = whole;
@@ -102,7 +104,7 @@ bool pattern_match(pattern *p, str s, bool *yes, err *e)
     *yes = n >= 0;
     if (n >= 0 || n == PCRE2_ERROR_NOMATCH) return true;
     return err_set(e, ERR_LIMIT,
-                   "%s: the regular expression is too costly to match; make it simpler, or ask for "
+                   "%s: the regular expression is too costly to match; simplify it, or use "
                    "plain text",
                    p->name);
 }
@@ -114,7 +116,7 @@ bool matcher_new(pattern *p, const dict *d, arena *a, matcher *out, err *e)
     *out = (matcher){.p = p, .d = d};
     if (!p) return true;
     out->seen = arena_new(a, uint8_t, d->strings.n + 1);
-    return out->seen || no_memory(e);
+    return out->seen || err_memory(e);
 }
 
 bool matcher_string(matcher *m, uint32_t string, bool *yes, err *e)

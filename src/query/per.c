@@ -1,3 +1,5 @@
+/* Parses `--per` and computes the divisor of each recording. A number that several profiles share
+ * through their resource or scope counts once. */
 #include "query/per.h"
 
 #include "base/words.h"
@@ -7,15 +9,14 @@
 #include "base/ban.h"
 #include <math.h>
 
-/* ---- reading it ---- */
+/* ---- parsing ---- */
 
 static bool bad(str text, err *e)
 {
-    return err_set(
-        e, ERR_USAGE,
-        "amounts cannot be compared per `%.*s`; give run, second, attribute:KEY, numbers "
-        "such as 1000,1200, or calibration:FRAME",
-        STR_ARG(text));
+    return err_set(e, ERR_USAGE,
+                   "amounts cannot be compared per `%.*s`; use run, second, attribute:KEY, numbers "
+                   "such as 1000,1200, or calibration:FRAME",
+                   STR_ARG(text));
 }
 
 static bool behind(str text, str prefix, str *rest)
@@ -36,7 +37,7 @@ static bool take_numbers(per *out, err *e)
         if (s.p[0] != ',') return bad(out->text, e);
         s.p++, s.n--;
     }
-    return err_set(e, ERR_USAGE, "more than %d numbers to compare per", PER_MAX);
+    return err_set(e, ERR_USAGE, "more than %d numbers", PER_MAX);
 }
 
 bool per_parse(str text, per *out, err *e)
@@ -61,7 +62,7 @@ bool per_parse(str text, per *out, err *e)
 
 /* ---- attributes ---- */
 
-enum { KEY_BYTES = 60 }; /* of a key in an error */
+enum { KEY_BYTES = 60 }; /* bytes of a key in an error message */
 
 static bool number_of(const any *x, double *v)
 {
@@ -75,7 +76,7 @@ static bool number_of(const any *x, double *v)
 }
 
 typedef struct search {
-    str key, near; /* near: the most similar key that is there */
+    str key, near; /* near: the most similar key */
     size_t distance;
     double v;
     bool found;
@@ -97,7 +98,8 @@ static void look_in(search *s, const keyvalues *attrs)
         look_at(s, attrs->v[i].key, &attrs->v[i].value);
 }
 
-/* The profile's own number, or that of its scope or resource; *shared says by which of them it is given. */
+/* Searches profile, scope and resource in this order; sets *shared to the one that has the
+ * number. */
 static void search_part(search *s, const view_part *part, const void **shared)
 {
     const dict *d = &part->m->dict;
@@ -120,7 +122,7 @@ static bool no_attribute(const search *s, err *e)
                    STR_ARG(s->key), n ? "; nearest: " : "", n, s->near.p);
 }
 
-/* Profiles of one resource that share its number count it once. */
+/* Sums the attribute over the profiles. A number of a shared scope or resource counts once. */
 static bool attribute_sum(str key, const view *v, double *out, err *e)
 {
     const void *before = NULL;
@@ -147,7 +149,7 @@ static bool number_at(const per *p, const per_recording *r, double *out, err *e)
         *out = p->numbers[r->at];
     else
         return err_set(e, ERR_USAGE,
-                       "%zu numbers to compare per for %zu recordings: give two (before, after) "
+                       "%zu numbers for %zu recordings: give two (before, after) "
                        "or one for each",
                        p->n, r->n);
     return true;
@@ -166,9 +168,10 @@ static bool calibration(const per *p, const per_recording *r, per_amount *out, e
 static bool seconds(const per_recording *r, double *out, err *e)
 {
     if (!view_seconds(r->v, out, e)) return false;
-    return *out > 0 || err_set(e, ERR_USAGE,
-                               "it does not say how long it was recorded, so nothing is known per "
-                               "second; per run compares the amounts");
+    return *out > 0 ||
+           err_set(e, ERR_USAGE,
+                   "the duration of the recording is not known, so amounts cannot be compared per "
+                   "second; --per run compares the amounts");
 }
 
 static bool amount_of(const per *p, const per_recording *r, per_amount *out, err *e)
@@ -188,7 +191,6 @@ bool per_of(const per *p, const per_recording *r, per_amount *out, err *e)
 {
     if (!amount_of(p, r, out, e)) return false;
     return (out->v > 0 && isfinite(out->v)) ||
-           err_set(e, ERR_USAGE,
-                   "%.*s, which amounts are divided by, is %g and has to be more than 0",
+           err_set(e, ERR_USAGE, "%.*s, the divisor of the amounts, is %g; it must be more than 0",
                    STR_ARG(p->text), out->v);
 }

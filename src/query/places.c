@@ -1,14 +1,14 @@
-/* What the patterns say of every location, and the frames that it becomes.
+/* Evaluates the patterns for every location and computes its frames.
  *
- * The order is pprof's: drop_frames; focus and ignore look at all lines that are left; hide takes lines
- * away, show the others; show_from takes the callers of its outermost match away; last, without inlines,
- * only the outermost line stays. */
+ * The order is that of pprof. drop_frames comes first. focus and ignore test all remaining lines.
+ * hide removes matching lines; show removes the others. show_from removes the callers of its
+ * outermost match. With no_inlines, only the outermost line stays at the end. */
 #include "query/internal.h"
 #include "wire/carried.h"
 
 #include "base/ban.h"
 
-/* A location takes as long as so many steps (base/stopper.h), with patterns. */
+/* The cost of a location with patterns, in steps of a stopper (base/stopper.h). */
 enum { PLACE_STEPS = 64 };
 
 /* ---- patterns ---- */
@@ -31,19 +31,20 @@ static str profile_text(const model *m, const profile *p, str key)
     return (str){0};
 }
 
-/* ^(text)$ */
+/* Compiles ^(text)$. */
 static bool compile_whole(places *x, str text, const char *name, pattern **out, err *e)
 {
     if (!text.n) return true;
     char *p = arena_alloc(x->a, text.n + 4);
-    if (!p) return query_no_memory(e);
+    if (!p) return err_memory(e);
     memcpy(p, "^(", 2);
     memcpy(p + 2, text.p, text.n);
     memcpy(p + 2 + text.n, ")$", 2);
     return pattern_new((str){p, text.n + 4}, false, name, x->a, out, e);
 }
 
-/* The profile's own patterns are data, not something the user typed: a bad one is left aside. */
+/* Compiles the patterns that the profile itself contains. Invalid ones are ignored, because the
+ * user did not write them. */
 static bool compile_own(places *x, const profile *p, err *e)
 {
     x->own_drop = profile_text(x->m, p, STR(PPROF_ATTR_DROP_FRAMES));
@@ -65,7 +66,7 @@ bool places_same(const places *x, const profile *p)
 
 /* ---- drop_frames ---- */
 
-/* A function's name without its arguments, as pprof compares it. */
+/* Returns the name of a function without arguments, as pprof compares it. */
 static str without_arguments(str s)
 {
     static const char *const kept[] = {"(anonymous namespace)", "operator()"};
@@ -95,7 +96,7 @@ static bool is_dropped(places *x, uint32_t i, bool *yes, err *e)
     return true;
 }
 
-/* The outermost line that is dropped; what it called goes with it. */
+/* Applies drop_frames to the lines: removes the outermost match and its callees. */
 static bool prune(places *x, uint8_t *verdict, err *e)
 {
     for (size_t i = x->lines.n; i-- > 0;) {
@@ -140,8 +141,8 @@ static bool judge(places *x, uint32_t map, uint8_t *verdict, err *e)
     return true;
 }
 
-/* Keeps the lines that match (or do not).  A line without a function matches nothing: pprof tells one
- * that has no function from one whose function says nothing, which in OTLP are the same. */
+/* Keeps the lines that match, or with matching = false those that do not. A line without a function
+ * matches nothing. pprof distinguishes a missing function from an empty one; OTLP does not. */
 static bool keep_lines(places *x, matcher *m, bool matching, err *e)
 {
     size_t n = 0;
@@ -220,7 +221,7 @@ static bool file_of(places *x, uint32_t string, uint32_t *out, err *e)
     if (!*slot) {
         str clean = path_clean(dict_str(&x->m->dict, string), x->v->frames->a);
         uint32_t text;
-        if (!clean.p) return query_no_memory(e);
+        if (!clean.p) return err_memory(e);
         if (!frame_table_text(x->v->frames, clean, &text, e)) return false;
         *slot = text + 1;
     }
@@ -247,7 +248,7 @@ static bool put_many(places *x, const location *l, uint32_t place, err *e)
 {
     u32s *many = &x->v->many;
     size_t n = x->lines.n, at = many->n;
-    if (at + n + 1 >= PLACE_MANY || !vec_reserve(x->a, many, n + 1)) return query_no_memory(e);
+    if (at + n + 1 >= PLACE_MANY || !vec_reserve(x->a, many, n + 1)) return err_memory(e);
     many->v[many->n++] = (uint32_t)n;
     span all = l->lines;
     for (size_t i = 0; i < n; i++) {
@@ -266,7 +267,7 @@ static bool put_location(places *x, uint32_t i, err *e)
     const location *l = &x->m->dict.locations.v[i];
     uint8_t verdict = 0;
     x->lines.n = 0;
-    if (!vec_reserve(x->a, &x->lines, l->lines.n)) return query_no_memory(e);
+    if (!vec_reserve(x->a, &x->lines, l->lines.n)) return err_memory(e);
     for (uint32_t k = 0; k < l->lines.n; k++) x->lines.v[x->lines.n++] = l->lines.at + k;
     if (x->cuts && !filter_lines(x, l->mapping, &verdict, e)) return false;
     x->verdict[i] = verdict;
@@ -277,7 +278,7 @@ static bool put_location(places *x, uint32_t i, err *e)
     }
     if (x->o->no_inlines && x->lines.n > 1) x->lines.v[0] = x->lines.v[x->lines.n - 1];
     if (x->o->no_inlines && x->lines.n > 1) x->lines.n = 1;
-    if (x->v->frames->by == BY_MAPPING) x->lines.n = 0; /* one binary, however much was inlined */
+    if (x->v->frames->by == BY_MAPPING) x->lines.n = 0; /* inlined or not: one frame */
     if (x->lines.n > 1) return put_many(x, l, i, e);
     const line *only = x->lines.n ? &x->m->dict.lines.v[x->lines.v[0]] : NULL;
     bool inlined = only && !x->o->no_inlines && x->lines.v[0] + 1 != l->lines.at + l->lines.n;
@@ -292,7 +293,7 @@ static bool make_room(places *x, size_t n, err *e)
     x->verdict = arena_new(x->a, uint8_t, x->cap);
     x->text_of = arena_new(x->a, uint32_t, n_strings);
     x->file_of = arena_new(x->a, uint32_t, n_strings);
-    return (x->place && x->verdict && x->text_of && x->file_of) || query_no_memory(e);
+    return (x->place && x->verdict && x->text_of && x->file_of) || err_memory(e);
 }
 
 bool places_init(places *x, view *v, const model *m, const profile *p, const select_opts *o, err *e)
@@ -307,7 +308,7 @@ bool places_init(places *x, view *v, const model *m, const profile *p, const sel
         return false;
     x->cuts = x->focus || x->ignore || x->hide || x->show || x->show_from || x->drop;
     x->n = m->dict.locations.n;
-    if (!v->many.n && !vec_push(v->a, &v->many)) return query_no_memory(e);
+    if (!v->many.n && !vec_push(v->a, &v->many)) return err_memory(e);
     for (uint32_t i = 0; i < m->dict.locations.n; i++)
         if (!stopper_step(v->stop, PLACE_STEPS, e) || !put_location(x, i, e)) return false;
     return true;
@@ -347,12 +348,12 @@ static bool grow(places *x, err *e)
 {
     if (x->n < x->cap) return true;
     size_t cap = x->cap * 2;
-    if (cap > UINT32_MAX / 2) return query_no_memory(e);
+    if (cap > UINT32_MAX / 2) return err_memory(e);
     uint32_t *place = arena_grow(x->a, x->place, x->cap * sizeof *place, cap * sizeof *place);
-    if (!place) return query_no_memory(e);
+    if (!place) return err_memory(e);
     x->place = place;
     uint8_t *verdict = arena_grow(x->a, x->verdict, x->cap, cap);
-    if (!verdict) return query_no_memory(e);
+    if (!verdict) return err_memory(e);
     x->verdict = verdict;
     x->cap = cap;
     return true;
@@ -376,7 +377,8 @@ bool places_add_tag(places *x, str value, str key, uint32_t *out, err *e)
 
 /* ---- stacks ---- */
 
-/* drop_frames: from the first user frame on, what was called by a dropped one goes. */
+/* drop_frames: finds, from the root, the first dropped frame after one that is not dropped. Removes
+ * its callees, and with PLACE_PRUNE the frame itself. */
 static void cut_pruned(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *n)
 {
     bool user = false;
@@ -397,7 +399,7 @@ bool places_cut(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *
     if (!x->cuts) return true;
     if (x->drop) cut_pruned(x, stack, at, n);
     uint8_t all = 0;
-    uint32_t shown = 0, from = 0; /* from: places up to the outermost that show_from matches */
+    uint32_t shown = 0, from = 0; /* from the leaf to the outermost match of show_from */
     for (uint32_t i = 0; i < *n; i++) {
         uint8_t verdict = x->verdict[stack[*at + i]];
         all |= verdict;

@@ -1,3 +1,5 @@
+/* Collects the amounts of all frames in all recordings and tests whether two amounts differ. The
+ * exact test uses counts of samples; the t-test uses the amounts of the runs. */
 #include "query/recordings.h"
 
 #include "query/flat.h"
@@ -8,14 +10,14 @@
 #include "base/ban.h"
 #include <math.h>
 
-/* ---- making them ---- */
+/* ---- collecting ---- */
 
 static bool take_amounts(const view *v, arena *a, recorded *out, err *e)
 {
     flat f;
     size_t n = v->frames->v.n;
     int64_t *own = arena_new(a, int64_t, n + 1), *cum = arena_new(a, int64_t, n + 1);
-    if (!own || !cum) return query_no_memory(e);
+    if (!own || !cum) return err_memory(e);
     if (!flat_of(v, &(flat_opts){0}, a, &f, e)) return false;
     for (size_t i = 0; i < f.n; i++) {
         own[f.v[i].frame] = f.v[i].flat;
@@ -31,8 +33,8 @@ static bool take(const recording *r, double noise, arena *a, recorded *out, err 
     return take_amounts(r->v, a, out, e);
 }
 
-/* Counts of samples taken at different rates: each is divided by how many of the first recording's samples fit
- * into it, where all say what a sample stands for. */
+/* Makes counts of samples at different rates comparable: each is scaled to the samples of the
+ * first recording, if all recordings know the amount of a sample. */
 static void align_rates(recordings *r, const recording *before, const recording *after)
 {
     str unit = {0};
@@ -75,7 +77,7 @@ bool recordings_of(const recording *before, size_t n_before, const recording *af
                         .n_before = n_before,
                         .n = n,
                         .measured = n >= RECORDINGS_MEASURED};
-    if (!out->v || !out->scratch) return query_no_memory(e);
+    if (!out->v || !out->scratch) return err_memory(e);
     for (size_t i = 0; i < n; i++)
         if (!take(i < n_before ? &before[i] : &after[i - n_before], noise, a, &out->v[i], e))
             return false;
@@ -90,7 +92,7 @@ bool recordings_of(const recording *before, size_t n_before, const recording *af
 
 /* ---- testing ---- */
 
-/* Fewer samples of both sides are not spread like a normal variable, which the t-test takes for granted. */
+/* With fewer samples in total, the distribution is not nearly normal, as the t-test assumes. */
 #define COUNTS_FEW 100
 
 static int64_t amount(const recorded *x, amount_kind k, uint32_t i)
@@ -103,7 +105,7 @@ static int64_t amount(const recorded *x, amount_kind k, uint32_t i)
     return x->sum;
 }
 
-/* Counts and what they are expected to be proportional to. */
+/* Counts, and the exposures that they should be proportional to. */
 typedef struct exposed {
     double n, t;
 } exposed;
@@ -132,9 +134,9 @@ sample_counts recordings_counts(const recordings *r, amount_kind k, uint32_t bef
     return (sample_counts){x[0].n, x[1].n};
 }
 
-/* How many times their Poisson variance the counts have, as far as the test can tell: 1 + v ab / (a + b) makes
- * 1/a + 1/b, the variance of the logarithm of their ratio, larger by v.  a and b are what is expected when
- * nothing changed. */
+/* Returns the overdispersion of counts. The factor 1 + v ab / (a + b) increases 1/a + 1/b, the
+ * variance of the logarithm of their ratio, by v. a and b are the expected counts when nothing
+ * changed. */
 static double dispersion(const exposed x[2], double variance)
 {
     double n = x[0].n + x[1].n, share = x[1].t / (x[0].t + x[1].t);
@@ -170,7 +172,7 @@ bool recordings_as_shares(const recordings *r, arena *a, recordings *out, err *e
 {
     *out = *r;
     out->v = arena_new(a, recorded, r->n);
-    if (!out->v) return query_no_memory(e);
+    if (!out->v) return err_memory(e);
     for (size_t i = 0; i < r->n; i++) {
         out->v[i] = r->v[i];
         out->v[i].per = r->v[i].sum > 0 ? (double)r->v[i].sum : 1;
@@ -178,7 +180,7 @@ bool recordings_as_shares(const recordings *r, arena *a, recordings *out, err *e
     return true;
 }
 
-/* ---- what was measured ---- */
+/* ---- measured noise ---- */
 
 double recordings_run_error(const recordings *r)
 {

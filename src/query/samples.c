@@ -1,3 +1,4 @@
+/* Computes the value of one sample and the recorded time of a view. */
 #include "query/samples.h"
 
 #include "query/internal.h"
@@ -6,7 +7,7 @@
 
 #include "base/ban.h"
 
-/* ---- how many samples ---- */
+/* ---- the number of samples ---- */
 
 static str period_unit(const view_part *part)
 {
@@ -18,8 +19,8 @@ static bool period_fits(const view *v, const view_part *part)
     return part->p->period > 0 && str_eq(period_unit(part), v->unit);
 }
 
-/* Sums of the observations of a view's profiles, before selection: their sizes are a property of the
- * recorder, not of the frames that were asked for. */
+/* Sums of the observations of the profiles of a view, before selection: their sizes depend on
+ * the recorder, not on the selected frames. */
 typedef struct sizes {
     double sum, squares, periods;
     bool negative, all_periods;
@@ -71,7 +72,7 @@ int64_t view_period(const view *v, str *unit)
     return unit_of(*unit).name && first->p->period > 0 ? first->p->period : 0;
 }
 
-/* ---- how long ---- */
+/* ---- recorded time ---- */
 
 typedef struct stretch {
     uint64_t start, end;
@@ -92,7 +93,7 @@ static stretch stretch_of(const view_part *part)
     return s;
 }
 
-/* Time that the sorted stretches cover: those of processes that ran side by side count once. */
+/* Returns the time that sorted intervals cover. Overlaps of several processes count once. */
 static double covered(const stretch *v, size_t n)
 {
     double ns = 0;
@@ -111,7 +112,7 @@ bool view_seconds(const view *v, double *out, err *e)
     stretch *s = arena_new(v->a, stretch, v->parts.n + 1);
     size_t n = 0;
     double undated = 0;
-    if (!s) return query_no_memory(e);
+    if (!s) return err_memory(e);
     for (size_t i = 0; i < v->parts.n; i++) {
         const view_part *part = &v->parts.v[i];
         if (part->p->time_unix_nano)

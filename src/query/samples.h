@@ -1,17 +1,18 @@
-/* query/samples.h - what the numbers of a view stand for: samples, periods and recorded time.  Pure.
+/* query/samples.h - converts the values of a view to samples, periods and recorded time.  Pure.
  *
- * How many samples a value stands for: a count is samples; a value in the unit of the period is that many
- * periods; otherwise values differ in size and the effective number is (sum)^2 / sum of squares. */
+ * A count is a number of samples.  A value in the unit of the period is divided by the period.
+ * Other values differ in size, and their effective number is (sum)^2 / sum of squares. */
 #pragma once
 #include "query/select.h"
 
-/* The value of one sample: what sums are divided by to be counts.  0 when nothing can be counted (negative
- * values, no samples). */
+/* Returns the value of one sample, by which sums are divided to get counts.  0 when samples
+ * cannot be counted (negative values, no samples). */
 double view_sample_size(const view *v);
 
-/* The time or work that one sample stands for in *unit, where the values are counts of samples and all profiles
- * say the same; 0 otherwise. */
+/* Returns the period of one sample and sets *unit to its unit, if the values are counts of samples
+ * and all profiles have the same period; 0 otherwise. */
 int64_t view_period(const view *v, str *unit);
 
-/* How long it was recorded: the union of the profiles' times, within --start and --end.  0: no profile says it. */
+/* Sets *out to the recorded time: the union of the windows of the profiles, within --start and
+ * --end. 0: not known. */
 NODISCARD bool view_seconds(const view *v, double *out, err *e);

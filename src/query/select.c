@@ -1,3 +1,6 @@
+/* Builds views: folds the samples of each selected profile by stack, applies the filters, and
+ * adds tags as frames. Locations are evaluated once per model (places.c), so rows only look up
+ * results. */
 #include "query/select.h"
 
 #include "query/internal.h"
@@ -6,11 +9,11 @@
 
 #include "base/ban.h"
 
-enum { ROOMY = 64 * 1024 }; /* frames of a row for which a bound is good enough */
+enum { ROOMY = 64 * 1024 }; /* up to this depth, an upper bound is enough */
 #define VIEW_MAX_FRAMES                                                                            \
-    (UINT64_C(1) << 31) /* of all rows: inlined calls times stacks may explode */
+    (UINT64_C(1) << 31) /* most frames of all rows; inlined calls multiply the depth of stacks */
 
-/* Sum of the observations in the window; false: none is. */
+/* Sums the observations in the time range. Returns false when there are none. */
 static bool in_window(const sample *s, const select_opts *o, int64_t *value, bool *saturated)
 {
     bool any_in = false, paired = s->n_values == s->n_times;
@@ -49,19 +52,19 @@ typedef struct rows {
     const profile *p;
     const select_opts *o;
     double weight;
-    sieve sieve;
+    sample_filter filter;
     places places;
-    bool new_places;  /* this profile has others than the one before */
+    bool new_places;  /* the patterns differ from those of the previous profile */
     uint32_t *row_of; /* by stack: row + 1 */
     /* tags as frames */
     tag_texts texts;
-    str keys[32]; /* leaves first, then roots, both from the inside out */
+    str keys[32]; /* leaf tags, then root tags, both innermost first */
     size_t n_leaves, n_keys;
     hash_index by_tag, by_row;
     VEC(tag_place) tags;
     VEC(uint32_t) pool;  /* places of rows that have tags */
-    VEC(tag_row) keyed;  /* by row: what it was made of */
-    VEC(uint32_t) lists; /* n_keys places each */
+    VEC(tag_row) keyed;  /* by row: its stack and tags */
+    VEC(uint32_t) lists; /* lists of tags: n_keys places each */
     hash_index by_list;
 } rows;
 
@@ -69,14 +72,14 @@ static view_row *new_row(rows *x, uint32_t i, err *e)
 {
     view_row *r = vec_push(x->v->a, &x->v->rows);
     if (!r || x->v->rows.n > UINT32_MAX) {
-        query_no_memory(e);
+        err_memory(e);
         return NULL;
     }
     r->sample = i;
     return r;
 }
 
-/* Index 0 may be used where the table itself is missing: it means "none". */
+/* Index 0 is valid even if the table is empty: it means "none". */
 static span stack_of(const dict *d, uint32_t stack)
 {
     return stack < dict_n_stacks(d) ? dict_stack(d, stack) : (span){0};
@@ -107,7 +110,7 @@ static bool split_keys(str text, str *keys, size_t room, size_t *n, err *e)
         if (len) keys[(*n)++] = (str){text.p + at, len};
         at += len + 1;
     }
-    for (size_t i = begin, k = *n; i + 1 < k; i++) { /* from the inside out */
+    for (size_t i = begin, k = *n; i + 1 < k; i++) { /* innermost first */
         str t = keys[i];
         keys[i] = keys[--k];
         keys[k] = t;
@@ -117,14 +120,14 @@ static bool split_keys(str text, str *keys, size_t room, size_t *n, err *e)
 
 static bool place_of_tag(rows *x, str value, uint32_t key, uint32_t *out, err *e)
 {
-    if (!hash_index_room(&x->by_tag, x->v->a)) return query_no_memory(e);
+    if (!hash_index_room(&x->by_tag, x->v->a)) return err_memory(e);
     uint64_t h = hash_bytes(value.p, value.n, hash_mix(x->by_tag.seed, key));
     uint32_t k = hash_first(&x->by_tag, h), at;
     for (; hash_next(&x->by_tag, &k, h, &at); k++)
         if (x->tags.v[at].key == key && str_eq(x->tags.v[at].value, value))
             return *out = x->tags.v[at].place, true;
     tag_place *t = vec_push(x->v->a, &x->tags);
-    if (!t) return query_no_memory(e);
+    if (!t) return err_memory(e);
     if (!places_add_tag(&x->places, value, x->keys[key], out, e)) return false;
     t->value = value;
     t->key = key;
@@ -133,7 +136,7 @@ static bool place_of_tag(rows *x, str value, uint32_t key, uint32_t *out, err *e
     return true;
 }
 
-/* The list of the sample's tags, interned. */
+/* Interns the list of tags of a sample. */
 static bool list_of(rows *x, const sample *s, uint32_t *out, err *e)
 {
     uint32_t list[ARRAY_LEN(x->keys)];
@@ -143,12 +146,12 @@ static bool list_of(rows *x, const sample *s, uint32_t *out, err *e)
         if (!tag_text(&x->texts, s, x->keys[k], &value, e)) return false;
         if (!place_of_tag(x, value, k, &list[k], e)) return false;
     }
-    if (!hash_index_room(&x->by_list, x->v->a)) return query_no_memory(e);
+    if (!hash_index_room(&x->by_list, x->v->a)) return err_memory(e);
     uint64_t h = hash_bytes(list, bytes, x->by_list.seed);
     uint32_t k = hash_first(&x->by_list, h), at;
     for (; hash_next(&x->by_list, &k, h, &at); k++)
         if (!memcmp(&x->lists.v[at * x->n_keys], list, bytes)) return *out = at, true;
-    if (!vec_reserve(x->v->a, &x->lists, x->n_keys)) return query_no_memory(e);
+    if (!vec_reserve(x->v->a, &x->lists, x->n_keys)) return err_memory(e);
     *out = (uint32_t)(x->lists.n / x->n_keys);
     memcpy(x->lists.v + x->lists.n, list, bytes);
     x->lists.n += x->n_keys;
@@ -156,13 +159,13 @@ static bool list_of(rows *x, const sample *s, uint32_t *out, err *e)
     return true;
 }
 
-/* [leaf tags | locations | root tags] */
+/* Writes the places of a row: [leaf tags | locations | root tags]. */
 static bool put_places(rows *x, view_row *r, uint32_t stack, uint32_t tags, err *e)
 {
     span st = stack_of(&x->m->dict, stack);
     size_t n = st.n + x->n_keys;
     const uint32_t *list = &x->lists.v[tags * x->n_keys];
-    if (x->pool.n + n > UINT32_MAX || !vec_reserve(x->v->a, &x->pool, n)) return query_no_memory(e);
+    if (x->pool.n + n > UINT32_MAX || !vec_reserve(x->v->a, &x->pool, n)) return err_memory(e);
     uint32_t *to = x->pool.v + x->pool.n;
     memcpy(to, list, x->n_leaves * sizeof *to);
     if (st.n) memcpy(to + x->n_leaves, x->m->dict.frames.v + st.at, st.n * sizeof *to);
@@ -177,7 +180,7 @@ static view_row *row_of_tags(rows *x, const sample *s, uint32_t i, size_t first,
 {
     uint32_t tags = 0, at, k = 0;
     if (!list_of(x, s, &tags, e)) return NULL;
-    if (!hash_index_room(&x->by_row, x->v->a)) return query_no_memory(e), NULL;
+    if (!hash_index_room(&x->by_row, x->v->a)) return err_memory(e), NULL;
     uint64_t h = hash_mix(x->by_row.seed, (uint64_t)s->stack << 32 | tags);
     if (!x->o->by_sample)
         for (k = hash_first(&x->by_row, h); hash_next(&x->by_row, &k, h, &at); k++)
@@ -185,7 +188,7 @@ static view_row *row_of_tags(rows *x, const sample *s, uint32_t i, size_t first,
                 return &x->v->rows.v[first + at];
     view_row *r = new_row(x, i, e);
     tag_row *key = r ? vec_push(x->v->a, &x->keyed) : NULL;
-    if (!key || !put_places(x, r, s->stack, tags, e)) return query_no_memory(e), NULL;
+    if (!key || !put_places(x, r, s->stack, tags, e)) return err_memory(e), NULL;
     key->stack = s->stack;
     key->tags = tags;
     if (!x->o->by_sample) hash_put(&x->by_row, k, h, (uint32_t)(x->keyed.n - 1));
@@ -209,7 +212,7 @@ static bool take_samples(rows *x, size_t first, err *e)
         v->total = add_clamped(v->total, abs_clamped(value), &v->saturated);
         observed_add(&seen, &s);
         bool yes = true;
-        if (!x->sieve.plain && !sieve_passes(&x->sieve, &s, &yes, e)) return false;
+        if (!x->filter.plain && !sample_filter_passes(&x->filter, &s, &yes, e)) return false;
         if (yes && window) {
             yes = in_window(&s, o, &value, &v->saturated);
             if (x->weight != 1) value = weighted(value, x->weight, &v->saturated);
@@ -230,7 +233,7 @@ static bool take_samples(rows *x, size_t first, err *e)
     return true;
 }
 
-/* Takes frames and stacks away; what is left moves together. */
+/* Removes the frames and stacks that the patterns exclude; moves the remaining rows together. */
 static bool cut_rows(rows *x, size_t first, err *e)
 {
     view *v = x->v;
@@ -247,7 +250,7 @@ static bool cut_rows(rows *x, size_t first, err *e)
     return true;
 }
 
-/* Room for the frames of the deepest row; rows that would be absurdly many frames are refused. */
+/* Computes the depth of the deepest row.  ERR_LIMIT when the rows have too many frames in total. */
 static bool measure_rows(const rows *x, const view_part *part, err *e)
 {
     view *v = x->v;
@@ -273,7 +276,7 @@ static bool measure_rows(const rows *x, const view_part *part, err *e)
         deepest *= x->places.most;
     }
     if (all > VIEW_MAX_FRAMES)
-        return err_set(e, ERR_LIMIT, "the stacks have more than %u frames in all",
+        return err_set(e, ERR_LIMIT, "the stacks have more than %u frames in total",
                        (unsigned)VIEW_MAX_FRAMES);
     if (deepest > v->max_depth) v->max_depth = (uint32_t)deepest;
     return true;
@@ -301,8 +304,8 @@ static void tell_unmatched(rows *x)
     };
     view *v = x->v;
     size_t n = 0;
-    if (x->sieve.focus_hit) v->matched |= 1 << MATCHED_TAGFOCUS;
-    if (x->sieve.ignore_hit) v->matched |= 1 << MATCHED_TAGIGNORE;
+    if (x->filter.focus_hit) v->matched |= 1 << MATCHED_TAGFOCUS;
+    if (x->filter.ignore_hit) v->matched |= 1 << MATCHED_TAGIGNORE;
     v->unmatched[0] = '\0';
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (all[i].given && !(v->matched >> all[i].bit & 1))
@@ -310,20 +313,21 @@ static void tell_unmatched(rows *x)
                                   all[i].name);
 }
 
-/* What is the same for all profiles of a model. */
+/* Prepares data that all profiles of a model share. */
 static bool begin_model(rows *x, err *e)
 {
     arena *a = x->v->a;
     x->row_of = arena_new(a, uint32_t, dict_n_stacks(&x->m->dict) + 1);
-    if (!x->row_of) return query_no_memory(e);
+    if (!x->row_of) return err_memory(e);
     if (!split_keys(x->o->tagleaf, x->keys, ARRAY_LEN(x->keys), &x->n_keys, e)) return false;
     x->n_leaves = x->n_keys;
     if (!split_keys(x->o->tagroot, x->keys, ARRAY_LEN(x->keys), &x->n_keys, e)) return false;
     if (x->n_keys && !tag_texts_init(&x->texts, x->m, a, e)) return false;
-    return sieve_init(&x->sieve, x->m, x->o, a, e);
+    return sample_filter_init(&x->filter, x->m, x->o, a, e);
 }
 
-/* Locations are judged once for all profiles with the same drop_frames, which is nearly always all. */
+/* Locations are evaluated once for all profiles with the same drop_frames, which is nearly
+ * always all of them. */
 static bool begin_profile(rows *x, err *e)
 {
     x->keyed.n = x->keyed.cap = 0;
@@ -344,13 +348,12 @@ static bool add_rows(rows *x, err *e)
     view *v = x->v;
     if (!begin_profile(x, e)) return false;
     size_t first = v->rows.n;
-    if (!vec_reserve(v->a, &v->rows, x->o->by_sample ? x->p->n_samples : 1))
-        return query_no_memory(e);
+    if (!vec_reserve(v->a, &v->rows, x->o->by_sample ? x->p->n_samples : 1)) return err_memory(e);
     if (!take_samples(x, first, e)) return false;
     for (size_t i = 0; i < x->p->n_samples; i++) x->row_of[x->p->stack[i]] = 0;
     if (!cut_rows(x, first, e)) return false;
     view_part *part = vec_push(v->a, &v->parts);
-    if (!part) return query_no_memory(e);
+    if (!part) return err_memory(e);
     *part = (view_part){.m = x->m,
                         .p = x->p,
                         .first_row = first,
@@ -364,7 +367,7 @@ static bool add_rows(rows *x, err *e)
     return measure_rows(x, part, e);
 }
 
-/* Tags that came later may have moved the table that earlier parts point to. */
+/* Updates earlier parts, because adding tags may have moved the table that they point to. */
 static void renew_places(rows *x, size_t first_part, const uint32_t *old)
 {
     if (x->places.place == old) return;
@@ -401,7 +404,7 @@ bool view_add(view *v, const model *m, const select_opts *o, double weight, err 
         if (ok && !x.new_places) renew_places(&x, first_part, old);
     }
     if (ok) tell_unmatched(&x);
-    sieve_free(&x.sieve);
+    sample_filter_free(&x.filter);
     places_free(&x.places);
     return ok;
 }
@@ -417,6 +420,6 @@ bool view_of(const model *m, const select_opts *o, granularity by, arena *a, fra
 uint32_t *view_scratch(const view *v, err *e)
 {
     uint32_t *p = arena_alloc(v->a, ((size_t)v->max_depth + 1) * sizeof *p);
-    if (!p) query_no_memory(e);
+    if (!p) err_memory(e);
     return p;
 }

@@ -1,8 +1,9 @@
-/* Which profiles of a model are meant. */
+/* Selects the profiles of a model by type, id, resource, trace and span. Errors list the types that
+ * the model contains. */
 #include "query/internal.h"
 #include "wire/base64.h"
 
-#include "query/lead.h"
+#include "query/default_type.h"
 #include "base/buf.h"
 #include "base/ban.h"
 
@@ -16,7 +17,7 @@ static bool is_number(str s, size_t *v)
     return s.n > 0;
 }
 
-/* "cpu", "cpu/nanoseconds"; "inuse_space" also means "space", as it does for pprof. */
+/* Matches "cpu" or "cpu/nanoseconds". "space" also matches "inuse_space", as in pprof. */
 static bool type_fits(const model *m, const profile *p, str wanted)
 {
     str type = dict_str(&m->dict, p->sample_type.type),
@@ -29,7 +30,8 @@ static bool type_fits(const model *m, const profile *p, str wanted)
            str_ends(wanted, unit);
 }
 
-/* The beginning of an id; a whole one also names the other types of the profile that it was given to. */
+/* Matches a prefix of an id.  A complete id also matches the ids derived from it, which the
+ * other types of the profile have. */
 static bool id_fits(const profile *p, str hex)
 {
     char id[33];
@@ -59,7 +61,7 @@ static bool value_matches(pattern *p, const any *v, bool *yes, err *e)
     return pattern_match(p, s, yes, e);
 }
 
-/* Marks the resources that do not have the attribute. */
+/* Marks in out_of the resources whose attributes do not match `wish`. */
 static bool judge_resources(const model *m, str wish, bool literal, bool *out_of, arena *a, err *e)
 {
     const char *equals = wish.n ? memchr(wish.p, '=', wish.n) : NULL;
@@ -86,7 +88,7 @@ static uint32_t resource_of(const model *m, const profile *p)
     return m->scopes.v[p->scope].resource;
 }
 
-/* ---- what to say when nothing fits ---- */
+/* ---- errors when nothing matches ---- */
 
 static void list_types(const model *m, char *out, size_t room)
 {
@@ -115,13 +117,13 @@ static void list_types(const model *m, char *out, size_t room)
 static bool nothing_fits(const model *m, const select_opts *o, err *e)
 {
     char types[140];
-    if (!m->profiles.n) return err_set(e, ERR_MALFORMED, "there is no profile in it");
+    if (!m->profiles.n) return err_set(e, ERR_MALFORMED, "the input contains no profile");
     if (o->profile_id.n)
-        return err_set(e, ERR_USAGE, "no profile has an id that begins with %.*s",
+        return err_set(e, ERR_USAGE, "no profile has an id that starts with %.*s",
                        STR_ARG(o->profile_id));
     list_types(m, types, sizeof types);
     if (o->sample_type.n)
-        return err_set(e, ERR_USAGE, "no sample type `%.*s`; there is %s",
+        return err_set(e, ERR_USAGE, "no sample type `%.*s`; available: %s",
                        o->sample_type.n > 40 ? 40 : (int)o->sample_type.n, o->sample_type.p, types);
     return err_set(e, ERR_USAGE, "no resource has %.*s", STR_ARG(o->resource[0]));
 }
@@ -130,16 +132,16 @@ static bool nothing_fits(const model *m, const select_opts *o, err *e)
 
 #define NO_LEAD UINT32_MAX
 
-/* A trace is looked up over all types: the one that leads has samples of it, if any has. */
+/* With a trace or span, the default type is chosen among the types that have samples of it. */
 static bool mark_without_links(const model *m, const select_opts *o, bool *out, arena *a, err *e)
 {
     uint8_t trace[16], span_id[8];
     bool by_trace = o->trace_id.n == 32 && hex_decode(o->trace_id, trace),
          by_span = o->span_id.n == 16 && hex_decode(o->span_id, span_id);
-    if (!by_trace && !by_span) return true; /* the sieve says what is wrong with it */
+    if (!by_trace && !by_span) return true; /* sample_filter_init reports the mistake */
     bool *fits = arena_new(a, bool, m->dict.links.n + 1),
          *without = arena_new(a, bool, m->profiles.n + 1), found_some = false;
-    if (!fits || !without) return query_no_memory(e);
+    if (!fits || !without) return err_memory(e);
     for (size_t i = 1; i < m->dict.links.n; i++) {
         const link_ids *l = &m->dict.links.v[i];
         fits[i] = (!by_trace || !memcmp(l->trace_id, trace, 16)) &&
@@ -160,13 +162,13 @@ static bool choose_lead(const model *m, const select_opts *o, const bool *out_of
                         uint32_t *lead, err *e)
 {
     bool *out = arena_new(a, bool, m->profiles.n + 1);
-    if (!out) return query_no_memory(e);
+    if (!out) return err_memory(e);
     for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
         out[i] = out_of[resource_of(m, p)] || !id_fits(p, o->profile_id);
     }
     if (!mark_without_links(m, o, out, a, e)) return false;
-    uint32_t found = lead_profile(m, out);
+    uint32_t found = default_profile(m, out);
     *lead = found < m->profiles.n ? found : NO_LEAD;
     return true;
 }
@@ -175,13 +177,13 @@ bool select_profiles(const model *m, const select_opts *o, arena *a, u32s *out, 
 {
     *out = (u32s){0};
     bool *out_of = arena_new(a, bool, m->resources.n + 1);
-    if (!out_of) return query_no_memory(e);
+    if (!out_of) return err_memory(e);
     for (size_t i = 0; i < o->n_resources; i++)
         if (!judge_resources(m, o->resource[i], o->literal, out_of, a, e)) return false;
     size_t index, n_fit = 0;
     bool by_index = is_number(o->sample_type, &index);
     bool several = o->all || o->n_resources;
-    const value_type *type = NULL; /* of the first that fits: others are of the same */
+    const value_type *type = NULL; /* type of the first match, which all others must have */
     uint32_t lead = NO_LEAD;
     if (!o->sample_type.n && !choose_lead(m, o, out_of, a, &lead, e)) return false;
     if (lead != NO_LEAD) type = &m->profiles.v[lead].sample_type;
@@ -203,7 +205,7 @@ bool select_profiles(const model *m, const select_opts *o, arena *a, u32s *out, 
             continue;
         type = &p->sample_type;
         uint32_t *slot = vec_push(a, out);
-        if (!slot) return query_no_memory(e);
+        if (!slot) return err_memory(e);
         *slot = i;
         if (!several) break;
     }

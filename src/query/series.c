@@ -1,4 +1,5 @@
-/* Sums over time, and the range of time that a view covers. */
+/* Computes sums over time, and the time range of a view. Without timestamps, a profile is a
+ * bucket. */
 #include "query/timeline.h"
 
 #include "query/cumulative.h"
@@ -27,7 +28,7 @@ time_range view_time_range(const view *v)
     return t;
 }
 
-/* 1, 2 or 5 times a power of ten, at least x. */
+/* Returns the smallest 1, 2 or 5 times a power of ten that is at least x. */
 static uint64_t round_step(uint64_t x)
 {
     uint64_t ten = 1;
@@ -44,7 +45,7 @@ static bool make_buckets(series *out, size_t n, arena *a, err *e)
     out->time = arena_new(a, uint64_t, n + 1);
     out->sum = arena_new(a, int64_t, n + 1);
     out->count = arena_new(a, uint64_t, n + 1);
-    return (out->time && out->sum && out->count) || query_no_memory(e);
+    return (out->time && out->sum && out->count) || err_memory(e);
 }
 
 static void fill(const view *v, uint64_t start, series *out)
@@ -83,7 +84,7 @@ static int bucket_order(const void *a, const void *b)
     return (x->time > y->time) - (x->time < y->time);
 }
 
-/* The end of a cumulative profile is when it was looked at; of others the begin says more. */
+/* Returns the end of a cumulative profile, when it was read, and the start of other profiles. */
 static uint64_t time_of(const view_part *p)
 {
     uint64_t t = p->p->time_unix_nano;
@@ -106,7 +107,7 @@ static bool by_profile(const view *v, arena *a, series *out, err *e)
 {
     bool saturated = false;
     bucket *all = arena_new(a, bucket, v->parts.n + 1);
-    if (!all) return query_no_memory(e);
+    if (!all) return err_memory(e);
     for (size_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
         all[k] = (bucket){.time = time_of(p), .count = p->n_rows, .part = p};
@@ -143,7 +144,7 @@ bool series_of(const view *v, uint64_t step, size_t want, arena *a, series *out,
     if (!step) step = out->step = round_step(length / want + (length % want != 0));
     uint64_t start = t.start - t.start % step, n = (t.end - 1 - start) / step + 1;
     if (n > SERIES_MAX)
-        return err_set(e, ERR_USAGE, "the step would make %llu steps, more than %d",
+        return err_set(e, ERR_USAGE, "the step yields %llu buckets; the maximum is %d",
                        (unsigned long long)n, SERIES_MAX);
     if (!make_buckets(out, (size_t)n, a, e)) return false;
     for (size_t i = 0; i < n; i++) out->time[i] = start + i * step;

@@ -1,4 +1,4 @@
-/* What each span of a trace took, and where. */
+/* Sums the samples of each span by type and thread. */
 #include "query/timeline.h"
 
 #include "query/internal.h"
@@ -21,7 +21,7 @@ static bool type_of(finding *x, const profile *p, uint32_t *out, err *e)
             str_eq(x->out->types.v[*out].unit, t.unit))
             return true;
     span_type *slot = vec_push(x->a, &x->out->types);
-    if (!slot) return query_no_memory(e);
+    if (!slot) return err_memory(e);
     *slot = t;
     return true;
 }
@@ -30,7 +30,7 @@ static bool row_of(finding *x, const link_ids *l, uint32_t type, uint32_t thread
                    err *e)
 {
     uint32_t at;
-    if (!hash_index_room(&x->index, x->a)) return query_no_memory(e);
+    if (!hash_index_room(&x->index, x->a)) return err_memory(e);
     uint64_t h = hash_bytes(l, sizeof *l, x->index.seed);
     h = hash_mix(h, (uint64_t)type << 32 | thread);
     uint32_t k = hash_first(&x->index, h);
@@ -40,7 +40,7 @@ static bool row_of(finding *x, const link_ids *l, uint32_t type, uint32_t thread
             !memcmp(&(*out)->link, l, sizeof *l))
             return true;
     }
-    if (!(*out = vec_push(x->a, &x->out->v))) return query_no_memory(e);
+    if (!(*out = vec_push(x->a, &x->out->v))) return err_memory(e);
     **out = (span_row){.link = *l, .type = type, .thread = thread};
     hash_put(&x->index, k, h, (uint32_t)(x->out->v.n - 1));
     return true;

@@ -1,17 +1,19 @@
+/* The statistical tests. The incomplete beta function and the quantiles are computed here, because
+ * libm has neither and a statistics library would be a dependency for two functions. */
 #include "query/stat.h"
 
 #include "base/ban.h"
 #include <math.h>
 
-/* Cells from here on: the normal limit is within a few percent of the exact tail, and the exact sum
+/* From this count on, the normal approximation is within a few percent of the exact tail, whose sum
  * would have that many terms. */
 #define MANY 400.0
-/* Terms smaller than this share of the sum so far no longer move it. */
+/* Terms smaller than this fraction of the sum are negligible. */
 #define NEGLIGIBLE 1e-17
 
 static double log_choose(double n, double k)
 {
-    int sign; /* lgamma() itself writes a global */
+    int sign; /* lgamma() writes a global variable */
     return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
@@ -23,7 +25,7 @@ static double two_sided(double lower, double upper)
 
 static double normal_tail(double z) { return 0.5 * erfc(z / M_SQRT2); }
 
-/* Twice the smaller tail of a normal variable at k, half a count nearer to the mean than k. */
+/* Returns twice the smaller tail of a normal variable at k, with continuity correction. */
 static double normal_two_sided(double k, double mean, double sd)
 {
     double away = fabs(k - mean) - 0.5;
@@ -61,9 +63,11 @@ double stat_rate_p(double a, double t_a, double b, double t_b)
 
 /* ---- between runs ---- */
 
-enum { FRACTION_TERMS = 300 }; /* of the continued fraction; a few dozen are enough up to df 10^5 */
+enum {
+    FRACTION_TERMS = 300
+}; /* terms of the continued fraction; a few dozen are enough up to df 10^5 */
 
-/* One step of Lentz's method: folds the next numerator in. */
+/* One step of Lentz's method. */
 static double lentz(double numerator, double *c, double *d)
 {
     const double tiny = 1e-300;
@@ -109,10 +113,11 @@ double stat_t_p(double t, double df)
     return beta_part(df / 2, 0.5, df / (df + t * t));
 }
 
-/* The squared standard error of a side's mean. */
+/* Returns the squared standard error of the mean of a side. */
 static double mean_error(stat_sample s) { return s.squares / (s.n - 1) / s.n; }
 
-/* Welch: sides of different noise, such as those recorded at different rates, have fewer degrees of freedom. */
+/* Welch's test: if the noise of the sides differs, for example because of different sampling rates,
+ * there are fewer degrees of freedom. */
 static double welch_p(stat_sample a, stat_sample b)
 {
     double u = mean_error(a), v = mean_error(b), t = fabs(a.mean - b.mean) / sqrt(u + v);
@@ -120,7 +125,7 @@ static double welch_p(stat_sample a, stat_sample b)
     return u + v > 0 ? stat_t_p(t, df) : 0;
 }
 
-/* Student: a side of one run borrows the noise of the other. */
+/* Student's test: a side with one run is assumed to have the noise of the other. */
 static double student_p(stat_sample a, stat_sample b)
 {
     double df = a.n + b.n - 2, se = sqrt((a.squares + b.squares) / df * (1 / a.n + 1 / b.n));
@@ -171,10 +176,10 @@ bool stat_fdr(const double *p, size_t n, double *adjusted, arena *scratch)
     return true;
 }
 
-/* ---- how small a change can be seen ---- */
+/* ---- detectable changes ---- */
 
-/* The point from which on `tail` is p; bisection: called a handful of times per report, and needs no
- * table of coefficients. */
+/* Finds the point where `tail` is p by bisection. It is called only a few times per report, so
+ * speed does not matter, and bisection needs no table of coefficients. */
 static double quantile(double (*tail)(double, double), double df, double p)
 {
     double low = -1e9, high = 1e9;

@@ -1,3 +1,4 @@
+/* Reads the attributes of a sum of profiles. */
 #include "query/summed.h"
 
 #include "wire/carried.h"
@@ -24,7 +25,7 @@ summed profile_summed(const model *m, const profile *p)
             out.absolute = x->value.i;
     }
     if (out.n_observations < out.n_samples)
-        out.n_observations = out.n_samples; /* Kiln 0.1 left it out */
+        out.n_observations = out.n_samples; /* Kiln 0.1 does not write n_observations */
     out.is = counted && squared;
     return out;
 }

@@ -1,4 +1,6 @@
-/* Attributes of samples as pprof's labels: text, or numbers with a unit. */
+/* Attributes of samples as labels of pprof: text, or numbers with a unit.  A tag filter
+ * evaluates each attribute once and stores the result as bits; a sample combines the bits of its
+ * attributes. */
 #include "query/internal.h"
 #include "base/buf.h"
 #include "query/unit.h"
@@ -19,9 +21,9 @@ struct tag_filter {
     /* or patterns */
     pattern *rx[TAG_PATTERNS];
     size_t n_rx;
-    uint32_t want;  /* bits that a sample must collect */
+    uint32_t want;  /* bits that a sample's attributes must have together */
     uint32_t *attr; /* by attribute: its bits, with KNOWN */
-    uint32_t *link; /* by link */
+    uint32_t *link; /* by link: its bits, with KNOWN */
 };
 
 #define KNOWN (UINT32_C(1) << 31)
@@ -52,7 +54,7 @@ static bool take_colon(str *s)
     return true;
 }
 
-/* false: the text is no range. */
+/* Returns false when the text is not a range. */
 static bool parse_range(tag_filter *f, str s)
 {
     int64_t v;
@@ -84,7 +86,7 @@ static bool find_units(tag_filter *f, arena *a, err *e)
 {
     const dict *d = &f->m->dict;
     f->unit_of_key = arena_new(a, uint32_t, d->strings.n + 1);
-    if (!f->unit_of_key) return query_no_memory(e);
+    if (!f->unit_of_key) return err_memory(e);
     for (size_t i = 0; i < d->attributes.n; i++) {
         const attribute *x = &d->attributes.v[i];
         if (x->unit && !f->unit_of_key[x->key]) f->unit_of_key[x->key] = x->unit;
@@ -92,7 +94,7 @@ static bool find_units(tag_filter *f, arena *a, err *e)
     return true;
 }
 
-/* What pprof takes a number without a unit for. */
+/* Returns the unit of a number; without one, the unit that pprof assumes. */
 static str number_unit(const tag_filter *f, const attribute *x)
 {
     const dict *d = &f->m->dict;
@@ -103,7 +105,7 @@ static str number_unit(const tag_filter *f, const attribute *x)
     return key;
 }
 
-/* ---- making one ---- */
+/* ---- compiling ---- */
 
 static bool compile_list(tag_filter *f, str text, bool literal, const char *name, arena *a, err *e)
 {
@@ -124,7 +126,7 @@ bool tag_filter_new(str text, bool literal, const char *name, const model *m, ar
                     tag_filter **out, err *e)
 {
     tag_filter *f = *out = arena_new(a, tag_filter, 1);
-    if (!f) return query_no_memory(e);
+    if (!f) return err_memory(e);
     f->m = m;
     const char *equals = text.n ? memchr(text.p, '=', text.n) : NULL;
     if (equals) {
@@ -134,7 +136,7 @@ bool tag_filter_new(str text, bool literal, const char *name, const model *m, ar
     }
     f->attr = arena_new(a, uint32_t, m->dict.attributes.n + 1);
     f->link = arena_new(a, uint32_t, m->dict.links.n + 1);
-    if (!f->attr || !f->link) return query_no_memory(e);
+    if (!f->attr || !f->link) return err_memory(e);
     f->is_range = parse_range(f, text);
     f->want = 1;
     return f->is_range ? find_units(f, a, e) : compile_list(f, text, literal, name, a, e);
@@ -145,15 +147,15 @@ void tag_filter_free(tag_filter *f)
     for (size_t i = 0; f && i < f->n_rx; i++) pattern_free(f->rx[i]);
 }
 
-/* ---- asking ---- */
+/* ---- matching ---- */
 
 static bool match_text(tag_filter *f, str key, str value, uint32_t *bits, err *e)
 {
-    buf both = {0}; /* without a key: key:value, as pprof */
+    buf both = {0}; /* without a key, the pattern matches key:value, as in pprof */
     if (f->is_range) return true;
     if (!f->key.n) buf_str(&both, key), buf_putc(&both, ':');
     buf_str(&both, value);
-    bool ok = !both.failed || query_no_memory(e);
+    bool ok = !both.failed || err_memory(e);
     for (size_t i = 0; ok && i < f->n_rx; i++) {
         bool yes;
         ok = pattern_match(f->rx[i], buf_view(&both), &yes, e);
@@ -209,7 +211,7 @@ static bool bits_of_attr(tag_filter *f, uint32_t i, uint32_t *bits, err *e)
     return true;
 }
 
-/* A link was labels once (pprof), and people look for it as such. */
+/* Evaluates a link like an attribute, because in pprof trace and span ids are labels. */
 static bool bits_of_link(tag_filter *f, uint32_t i, uint32_t *bits, err *e)
 {
     uint32_t *slot = &f->link[i];
@@ -248,13 +250,13 @@ bool tag_texts_init(tag_texts *t, const model *m, arena *a, err *e)
     t->text = arena_new(a, str, m->dict.attributes.n + 1);
     t->trace = arena_new(a, str, m->dict.links.n + 1);
     t->span = arena_new(a, str, m->dict.links.n + 1);
-    return (t->text && t->trace && t->span) || query_no_memory(e);
+    return (t->text && t->trace && t->span) || err_memory(e);
 }
 
 static bool kept(arena *a, const char *p, size_t n, str *out, err *e)
 {
     char *copy = arena_alloc(a, n ? n : 1);
-    if (!copy) return query_no_memory(e);
+    if (!copy) return err_memory(e);
     memcpy(copy, p, n);
     *out = (str){copy, n};
     return true;
@@ -294,7 +296,7 @@ bool tag_text_of(tag_texts *t, uint32_t i, str *out, err *e)
         buf b = {0};
         put_value(&b, &x->value, unit, false);
         put_value(&b, &x->value, unit, true);
-        bool ok = !b.failed ? kept(t->a, b.p ? b.p : "", b.n, &t->text[i], e) : query_no_memory(e);
+        bool ok = !b.failed ? kept(t->a, b.p ? b.p : "", b.n, &t->text[i], e) : err_memory(e);
         buf_free(&b);
         if (!ok) return false;
     }

@@ -1,3 +1,5 @@
+/* Interns threads. The attributes that identify a thread are classified once per dictionary
+ * entry. */
 #include "query/threads.h"
 
 #include "query/internal.h"
@@ -5,7 +7,7 @@
 
 #include "base/ban.h"
 
-/* What an attribute says of the thread. */
+/* The role of an attribute for the thread. */
 typedef enum role { ROLE_UNKNOWN, ROLE_NONE, ROLE_ID, ROLE_NAME, ROLE_PROCESS, ROLE_STATE } role;
 
 static role role_of(thread_table *t, uint32_t i)
@@ -27,13 +29,13 @@ static role role_of(thread_table *t, uint32_t i)
 
 static bool state_of(thread_table *t, str name, uint32_t *out, err *e)
 {
-    if (!hash_index_room(&t->by_state, t->a)) return query_no_memory(e);
+    if (!hash_index_room(&t->by_state, t->a)) return err_memory(e);
     uint64_t h = hash_bytes(name.p, name.n, t->by_state.seed);
     uint32_t k = hash_first(&t->by_state, h);
     for (; hash_next(&t->by_state, &k, h, out); k++)
         if (str_eq(t->states.v[*out], name)) return true;
     str *slot = vec_push(t->a, &t->states);
-    if (!slot) return query_no_memory(e);
+    if (!slot) return err_memory(e);
     *slot = name;
     *out = (uint32_t)(t->states.n - 1);
     hash_put(&t->by_state, k, h, *out);
@@ -58,7 +60,7 @@ static bool resource_of(thread_table *t, uint32_t i, uint32_t *out, err *e)
 {
     if (t->resource_of[i]) return *out = t->resource_of[i] - 1, true;
     const resource *r = &t->m->resources.v[i];
-    if (!hash_index_room(&t->by_resource, t->a)) return query_no_memory(e);
+    if (!hash_index_room(&t->by_resource, t->a)) return err_memory(e);
     uint64_t h = hash_resource(r, t->by_resource.seed);
     uint32_t k = hash_first(&t->by_resource, h);
     bool known = false;
@@ -66,7 +68,7 @@ static bool resource_of(thread_table *t, uint32_t i, uint32_t *out, err *e)
         known = resource_equal(t->resources.v[*out], r);
     if (!known) {
         const resource **slot = vec_push(t->a, &t->resources);
-        if (!slot) return query_no_memory(e);
+        if (!slot) return err_memory(e);
         *slot = r;
         *out = (uint32_t)(t->resources.n - 1);
         hash_put(&t->by_resource, k, h, *out);
@@ -85,24 +87,24 @@ static int64_t process_of(const resource *r)
 
 /* ---- threads ---- */
 
-static bool intern(thread_table *t, const thread_who *w, uint32_t *out, err *e)
+static bool intern(thread_table *t, const thread_key *w, uint32_t *out, err *e)
 {
-    if (!hash_index_room(&t->by_who, t->a)) return query_no_memory(e);
-    uint64_t h = hash_bytes(w->name.p, w->name.n, t->by_who.seed);
+    if (!hash_index_room(&t->by_key, t->a)) return err_memory(e);
+    uint64_t h = hash_bytes(w->name.p, w->name.n, t->by_key.seed);
     h = hash_mix(hash_mix(h, (uint64_t)w->thread_id), (uint64_t)w->process_id);
     h = hash_mix(h, w->resource);
-    uint32_t k = hash_first(&t->by_who, h);
-    for (; hash_next(&t->by_who, &k, h, out); k++)
-        if (!thread_who_cmp(&t->v.v[*out], w)) return true;
-    thread_who *slot = vec_push(t->a, &t->v);
-    if (!slot) return query_no_memory(e);
+    uint32_t k = hash_first(&t->by_key, h);
+    for (; hash_next(&t->by_key, &k, h, out); k++)
+        if (!thread_key_cmp(&t->v.v[*out], w)) return true;
+    thread_key *slot = vec_push(t->a, &t->v);
+    if (!slot) return err_memory(e);
     *slot = *w;
     *out = (uint32_t)(t->v.n - 1);
-    hash_put(&t->by_who, k, h, *out);
+    hash_put(&t->by_key, k, h, *out);
     return true;
 }
 
-int thread_who_cmp(const thread_who *a, const thread_who *b)
+int thread_key_cmp(const thread_key *a, const thread_key *b)
 {
     int d = str_cmp(a->name, b->name);
     if (d) return d;
@@ -123,13 +125,13 @@ static bool take_model(thread_table *t, const model *m, err *e)
     t->m = m;
     t->roles = arena_new(t->a, uint8_t, m->dict.attributes.n + 1);
     t->resource_of = arena_new(t->a, uint32_t, m->resources.n + 1);
-    return (t->roles && t->resource_of) || query_no_memory(e);
+    return (t->roles && t->resource_of) || err_memory(e);
 }
 
 bool thread_table_find(thread_table *t, const model *m, const profile *p, const sample *s,
-                       uint32_t *who, uint32_t *state, err *e)
+                       uint32_t *thread, uint32_t *state, err *e)
 {
-    thread_who w = {.name = {"", 0}, .thread_id = -1, .process_id = -1};
+    thread_key w = {.name = {"", 0}, .thread_id = -1, .process_id = -1};
     *state = 0;
     if (m != t->m && !take_model(t, m, e)) return false;
     if (!resource_of(t, m->scopes.v[p->scope].resource, &w.resource, e)) return false;
@@ -143,5 +145,5 @@ bool thread_table_find(thread_table *t, const model *m, const profile *p, const 
             return false;
     }
     if (w.process_id < 0) w.process_id = process_of(t->resources.v[w.resource]);
-    return intern(t, &w, who, e);
+    return intern(t, &w, thread, e);
 }

@@ -1,20 +1,21 @@
+/* Builds the prefix tree of a view. */
 #include "query/tree.h"
 
 #include "query/internal.h"
 
 #include "base/ban.h"
 
-/* Nodes are found by (parent, frame) in an open table of positions.  A stack that begins like the one
- * before it walks down that one's path instead, which is the common case in every recorder's output. */
+/* Nodes are found by (parent, frame) in an open-addressing table.  The common prefix with the
+ * previous stack is not looked up; recorders usually write similar stacks next to each other. */
 typedef struct growing {
     tree t;
     arena *a;
     size_t cap;
     uint32_t *slot; /* node, 0 free */
     size_t mask;
-    uint32_t *path;       /* nodes of the stack before, path[0] = 0 */
-    uint32_t path_n;      /* of them, the root included */
-    uint32_t *last_child; /* by node: where to hang the next one */
+    uint32_t *path;       /* nodes of the previous stack, path[0] = 0 */
+    uint32_t path_n;      /* length of path, including the root */
+    uint32_t *last_child; /* by node: where the next child is appended */
 } growing;
 
 static bool grow_column(growing *g, uint32_t **column, size_t cap)
@@ -27,13 +28,13 @@ static bool grow_column(growing *g, uint32_t **column, size_t cap)
 static bool grow_nodes(growing *g, err *e)
 {
     size_t cap = g->cap ? g->cap * 2 : 256;
-    if (cap > UINT32_MAX) return err_set(e, ERR_LIMIT, "a tree of more than 2^31 nodes");
+    if (cap > UINT32_MAX) return err_set(e, ERR_LIMIT, "the tree has more than 2^31 nodes");
     tree *t = &g->t;
     int64_t *self = arena_grow(g->a, t->self, g->cap * sizeof *self, cap * sizeof *self);
     if (!self || !grow_column(g, &t->parent, cap) || !grow_column(g, &t->frame, cap) ||
         !grow_column(g, &t->first_child, cap) || !grow_column(g, &t->next_sibling, cap) ||
         !grow_column(g, &g->last_child, cap))
-        return query_no_memory(e);
+        return err_memory(e);
     t->self = self;
     g->cap = cap;
     return true;
@@ -48,7 +49,7 @@ static bool grow_slots(growing *g, err *e)
 {
     size_t n = g->slot ? (g->mask + 1) * 2 : 1024;
     uint32_t *slot = arena_new(g->a, uint32_t, n);
-    if (!slot) return query_no_memory(e);
+    if (!slot) return err_memory(e);
     for (uint32_t i = 1; i < g->t.n; i++) {
         size_t h = slot_of(g, g->t.parent[i], g->t.frame[i]) & (n - 1);
         while (slot[h]) h = (h + 1) & (n - 1);
@@ -88,7 +89,7 @@ static bool child_of(growing *g, uint32_t parent, uint32_t which, uint32_t *out,
     return true;
 }
 
-/* stack[0] is the frame next to the root. */
+/* Adds a stack to the tree. stack[0] is the frame next to the root. */
 static bool add_stack(growing *g, const uint32_t *stack, uint32_t n, int64_t value, bool *saturated,
                       err *e)
 {
@@ -138,7 +139,7 @@ static bool add_totals(tree *t, arena *a, err *e)
 {
     bool saturated = false;
     t->total = arena_array(a, t->n, sizeof *t->total);
-    if (!t->total) return query_no_memory(e);
+    if (!t->total) return err_memory(e);
     memcpy(t->total, t->self, t->n * sizeof *t->total);
     for (size_t i = t->n; i-- > 1;) {
         int64_t *up = &t->total[t->parent[i]];
@@ -174,7 +175,7 @@ static bool order_children(tree *t, tree_order order, arena *a, err *e)
     for (size_t i = 0; i < t->n; i++) {
         list.n = 0;
         for (uint32_t c = t->first_child[i]; c; c = t->next_sibling[c]) {
-            if (!vec_reserve(a, &list, 1)) return query_no_memory(e);
+            if (!vec_reserve(a, &list, 1)) return err_memory(e);
             list.v[list.n++] = c;
         }
         if (list.n < 2) continue;
@@ -193,7 +194,7 @@ bool tree_of(const view *v, const tree_opts *o, arena *a, tree *out, err *e)
     growing g = {.a = a, .t = {.frames = v->frames}, .path_n = 1};
     uint32_t root;
     g.path = arena_new(a, uint32_t, (size_t)v->max_depth + 2);
-    if (!g.path) return query_no_memory(e);
+    if (!g.path) return err_memory(e);
     if (!add_node(&g, 0, NO_FRAME, &root, e) || !grow_slots(&g, e) || !add_rows(&g, v, o, e))
         return false;
     *out = g.t;
@@ -202,7 +203,8 @@ bool tree_of(const view *v, const tree_opts *o, arena *a, tree *out, err *e)
 
 /* ---- two trees ---- */
 
-/* One step down both trees at a time.  `at` is scratch by frame: the child of the node at hand that has it. */
+/* Walks down both trees in parallel.  `at` is scratch by frame: the child of the current node
+ * with that frame. */
 static void match(const tree *all, const tree *part, uint32_t *at, uint32_t *map)
 {
     map[0] = 0;
@@ -222,7 +224,7 @@ bool tree_match(const tree *all, const tree *part, arena *a, uint32_t **out, err
     size_t n_frames = all->frames->v.n;
     uint32_t *at = arena_array(a, n_frames, sizeof *at);
     *out = arena_array(a, all->n, sizeof **out);
-    if (!at || !*out) return query_no_memory(e);
+    if (!at || !*out) return err_memory(e);
     for (size_t i = 0; i < n_frames; i++) at[i] = NO_NODE;
     match(all, part, at, *out);
     return true;

@@ -1,8 +1,9 @@
-/* query/tree.h - the prefix tree over the stacks of a view: flame graphs, call trees, reports.  Pure.
+/* query/tree.h - the prefix tree over the stacks of a view: flame graphs, call trees, reports.
+ * Pure.
  *
- * Columns by node; node 0 is the root, which holds everything.  A parent comes before its children, so a
- * loop from the end adds sums up and a loop from the beginning sees parents first.  Nothing is left out
- * and there is no "other": total[0] is the sum of the view, and
+ * The columns are indexed by node; node 0 is the root.  A parent comes before its children, so a
+ * loop from the end can add up sums, and a loop from the start sees parents first.  The tree is
+ * complete, without an "other" node: total[0] is the sum of the view, and
  *     total[i] = self[i] + the totals of its children. */
 #pragma once
 #include "query/select.h"
@@ -15,25 +16,27 @@ typedef struct tree {
     uint32_t *first_child;  /* 0: none */
     uint32_t *next_sibling; /* 0: none */
     int64_t *self, *total;
-    uint32_t max_depth; /* of a node; the root has 0 */
+    uint32_t max_depth; /* largest depth of a node; the root has 0 */
 } tree;
 
 typedef enum tree_order {
-    TREE_AS_MET,   /* children in the order of the rows */
-    TREE_BY_TOTAL, /* largest first; equals by label */
+    TREE_AS_MET,   /* in the order of the rows */
+    TREE_BY_TOTAL, /* largest first, then by label */
     TREE_BY_LABEL,
 } tree_order;
 
 typedef struct tree_opts {
-    bool inverted;      /* leaves at the root: who called them */
-    uint32_t max_depth; /* deeper frames count for the one above; 0: no limit */
+    bool inverted;      /* leaves next to the root, their callers above them */
+    uint32_t max_depth; /* values of deeper frames go to the frame at this depth; 0: no limit */
     tree_order order;
 } tree_opts;
 
-/* Linear in the frames of the rows, and n log n for the order.  `o` may be NULL.  ERR_LIMIT. */
+/* Builds the tree in time linear in the frames of the rows, plus n log n for the order. `o` may be
+ * NULL. ERR_LIMIT, ERR_MEMORY. */
 NODISCARD bool tree_of(const view *v, const tree_opts *o, arena *a, tree *out, err *e);
 
 #define NO_NODE UINT32_MAX
 
-/* By node of `all`: the node of `part` on the same path, or NO_NODE.  Both over one table of frames.  ERR_LIMIT. */
+/* Finds for each node of `all` the node of `part` on the same path, or NO_NODE.  Both trees
+ * share a table of frames. ERR_MEMORY. */
 NODISCARD bool tree_match(const tree *all, const tree *part, arena *a, uint32_t **out, err *e);

@@ -1,3 +1,4 @@
+/* Units of pprof and UCUM with their factors. */
 #include "query/unit.h"
 
 #include "base/ban.h"
@@ -47,7 +48,7 @@ bool unit_counts(str unit)
            str_eq(unit, STR("{samples}")) || str_eq(unit, STR("{sample}"));
 }
 
-/* The largest unit of the kind in which v (in bytes or ns) is at least 1. */
+/* Returns the largest unit of the kind in which v (in bytes or ns) is at least 1. */
 static unit_info fitting(unit_kind kind, double v)
 {
     unit_info best = {0};

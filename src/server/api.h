@@ -1,10 +1,11 @@
-/* server/api.h - questions over HTTP: docs/query-api.md has the list.
+/* server/api.h - the query API over HTTP; docs/query-api.md lists the endpoints.
  *
- *   GET /api/v1/NAME?query=SELECTOR&start=TIME&end=TIME ─► a job of the pool ─► store ─► query ─► JSON, or bytes
+ *   GET /api/v1/NAME?query=SELECTOR&start=TIME&end=TIME ─► job in the pool ─► store ─► JSON or binary
  *
- * Each question has a budget of time and memory; an answer that reached it while it was reading says so ("partial", "why"), one that
- * could not be made of what was read in time is refused.  Waiting for a thread counts in its time, and the queue is bounded (the
- * pool's).  Equal queries under way are computed once (flight.h).  A question whose askers are all gone is given up. */
+ * Each query has a time and a memory limit.  A query that reaches one while it reads the store
+ * returns a partial response ("partial", "why"); one that reaches it later fails.  Waiting for a
+ * thread counts toward the time, and the pool bounds the queue.  Equal concurrent queries are
+ * computed once (flight.h).  A query is cancelled when all of its clients have disconnected. */
 #pragma once
 #include "net/http_server.h"
 #include "server/ingest.h"
@@ -13,22 +14,22 @@
 typedef struct api api;
 
 #define API_COUNTERS(X)                                                                            \
-    X(questions, "questions asked")                                                                \
-    X(answered, "questions answered")                                                              \
-    X(partial, "of these, answers that a budget cut")                                              \
-    X(wrong, "questions refused: not understood, or about what is not there")                      \
-    X(foreign, "questions refused: web pages of others had a browser ask them")                    \
-    X(unauthorized, "questions refused: no token, or the wrong one")                               \
-    X(pressed, "questions refused for now: too much at once, or a budget too small")               \
-    X(failed, "questions that we could not answer")                                                \
-    X(gone, "questions whose asker left before the answer")                                        \
-    X(coalesced, "queries that joined an equal one under way")                                     \
-    X(computed, "queries that were computed, once for all that joined")                            \
+    X(questions, "queries received")                                                               \
+    X(answered, "queries answered")                                                                \
+    X(partial, "queries answered partially, because a limit was reached")                          \
+    X(wrong, "queries rejected: invalid, or nothing is stored under the id")                       \
+    X(foreign, "queries rejected: sent by a web page of another site")                             \
+    X(unauthorized, "queries rejected: missing or wrong token")                                    \
+    X(pressed, "queries rejected temporarily: overloaded, or the query exceeds its limits")        \
+    X(failed, "queries that failed")                                                               \
+    X(gone, "queries whose client disconnected before the response")                               \
+    X(coalesced, "queries answered by an identical query already running")                         \
+    X(computed, "queries computed, counting shared ones once")                                     \
     X(queue_full, "queries rejected because the queue was full")                                   \
     X(expired, "queries rejected because they waited in the queue for longer than max_time")       \
-    X(spilled, "large responses that were written to a file, to wait there for their clients")     \
-    X(unspilled, "large responses that stay in memory: no file could be written")                  \
-    X(waited_ms, "milliseconds that queries waited in the queue, summed")
+    X(spilled, "large responses written to a temporary file")                                      \
+    X(unspilled, "large responses held in memory because no temporary file could be written")      \
+    X(waited_ms, "total time that queries waited in the queue, in milliseconds")
 
 typedef struct api_counted {
 #define X(name, what) uint64_t name;
@@ -37,36 +38,38 @@ typedef struct api_counted {
 } api_counted;
 
 typedef struct api_opts {
-    const char *store; /* its directory: readers open it once each */
-    unsigned readers;  /* questions at a time; 0: 2 */
-    uint64_t
-        max_ns; /* for waiting and reading what a question is about; 0: 20 s.  Half of it, or 1 s, for the rest */
-    size_t memory; /* for a question; 0: 512 MiB */
-    /* Who was turned away; may be NULL. */
-    void (*refused)(void *who, const char *sender, verdict v, const char *why);
-    /* Requests of senders that were acknowledged so far: responses computed before the last one are not shared.  NULL: none
-     * are sent. */
-    uint64_t (*acknowledged)(void *who);
-    /* What readers of the store report, in any thread; may be NULL. */
-    void (*say)(void *who, store_said what, const char *line);
-    void *who;
+    store *store;     /* the API opens readers of it */
+    const char *dir;  /* for the files of large responses */
+    unsigned readers; /* concurrent queries; 0: 2 */
+    /* Time to wait and to read the store; 0: 20 s. The rest may take half of it, at least 1 s. */
+    uint64_t max_ns;
+    size_t memory; /* for one query; 0: 512 MiB */
+    /* Called when a query was rejected; may be NULL. */
+    void (*refused)(void *ctx, const char *sender, verdict v, const char *why);
+    /* Returns the number of requests acknowledged so far. A query joins a running query only if no
+     * request was acknowledged after that began. NULL: the server receives nothing. */
+    uint64_t (*acknowledged)(void *ctx);
+    /* Receives messages of the store's readers, in any thread; may be NULL. */
+    store_log *say;
+    void *ctx;
 } api_opts;
 
 NODISCARD api *api_open(loop *l, pool *p, const api_opts *o, err *e);
-/* From now on questions are given up soon: the server is going away. */
+/* Called when the server shuts down: running queries soon end with an error. */
 void api_end(api *a);
-/* Damaged parts of the store that queries left out, each time. */
+/* Returns how often queries skipped damaged parts of the store. */
 uint64_t api_damaged(const api *a);
 void api_close(api *a);
 
-/* Is the path one of ours? */
+/* Returns whether the path belongs to the API. */
 bool api_has(const http_message *m);
-/* Will be answered. */
+/* Responds to x, now or later. */
 void api_request(api *a, http_exchange *x);
 void api_gone(api *a, http_exchange *x);
-/* Its asker says no more, and may be gone: others go first. */
+/* Called when the client of x closed its sending side and may have disconnected: other queries take
+ * precedence. */
 void api_ended(api *a, http_exchange *x);
-/* Turned away before anybody looked at the question: VERDICT_UNAUTHENTICATED, VERDICT_FOREIGN. */
+/* Rejects x before the query is parsed: VERDICT_UNAUTHENTICATED, VERDICT_CROSS_SITE. */
 void api_refuse(api *a, http_exchange *x, verdict v, const char *why);
 
 api_counted api_count(const api *a);

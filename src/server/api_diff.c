@@ -1,26 +1,27 @@
-/* Two selections beside each other: kiln diff over what is kept. */
-#include "server/ask.h"
+/* The endpoint diff: compares two selections as `kiln diff` does, and returns both as one tree with
+ * columns for before and after.  Both sides share one frame table. */
+#include "server/query.h"
 
 #include "draw/verdict.h"
 #include "query/diff.h"
 #include "query/samples.h"
 #include "server/graph.h"
-#include "server/questions.h"
-#include "server/selection.h"
+#include "server/endpoints.h"
+#include "store/selection.h"
 #include "base/ban.h"
 #include <math.h>
 #include <string.h>
 
-enum { ROW = 160 }; /* bytes of a row, about */
+enum { ROW = 160 }; /* approximate bytes of a row */
 
 typedef struct comparing {
-    ask *k;
+    query *k;
     select_opts o;
     frame_table frames;
     store_selector base;
     model m_before, m_after;
     view before, after;
-    double seconds[2]; /* that before and after were recorded for */
+    double seconds[2]; /* recorded time of before and after */
     per per;
     diff d;
     tree t_before, t_after, t_all;
@@ -28,47 +29,48 @@ typedef struct comparing {
     fitted fit;
 } comparing;
 
-/* ---- what was asked ---- */
+/* ---- parameters ---- */
 
-/* The other side: base_query in place of query and so on; what is not given is the same on both. */
+/* Builds the base selection: base_query replaces query, and so on. Parameters without a base_
+ * version apply to both sides. */
 static bool take_base(comparing *x, err *e)
 {
     static const char *const keys[][2] = {
         {"query", "base_query"}, {"start", "base_start"}, {"end", "base_end"}};
     static const char *const ids[] = {"trace_id", "span_id", "profile_id"};
-    ask *k = x->k;
+    query *k = x->k;
     params p = {.path = k->p.path};
     bool given = false;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         str own = params_get(&k->p, keys[i][1]),
             value = own.p ? own : params_get(&k->p, keys[i][0]);
         given |= own.p != NULL;
-        if (value.p && !params_set(&p, keys[i][0], value, k->a)) return ask_no_memory(e);
+        if (value.p && !params_set(&p, keys[i][0], value, k->a)) return err_memory(e);
     }
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         str value = params_get(&k->p, ids[i]);
-        if (value.p && !params_set(&p, ids[i], value, k->a)) return ask_no_memory(e);
+        if (value.p && !params_set(&p, ids[i], value, k->a)) return err_memory(e);
     }
-    if (!given) return err_set(e, ERR_USAGE, "diff wants base_query, base_start or base_end");
+    if (!given) return err_set(e, ERR_USAGE, "diff requires base_query, base_start or base_end");
     return selection_of(&p, k->now, k->a, &x->base, e) || err_in(e, "base_");
 }
 
 static bool take_options(comparing *x, diff_opts *o, tree_opts *t, granularity *by, err *e)
 {
-    ask *k = x->k;
-    bool absolute = false; /* what per=second was called */
+    query *k = x->k;
+    bool absolute = false; /* older name of per=second */
     *o = (diff_opts){.fdr = DIFF_FDR, .noise = 1, .spread = RECORDINGS_SPREAD};
     *t = (tree_opts){.order = TREE_BY_TOTAL};
     if (!params_flag(&k->p, "absolute", &absolute, e) ||
         !params_flag(&k->p, "inverted", &t->inverted, e) ||
         !params_real(&k->p, "fdr", &o->fdr, e) || !params_real(&k->p, "noise", &o->noise, e) ||
-        !params_real(&k->p, "spread", &o->spread, e) || !ask_select(k, &x->o, by, e))
+        !params_real(&k->p, "spread", &o->spread, e) || !query_select(k, &x->o, by, e))
         return false;
     if (!(o->spread >= 0 && o->spread <= 1))
-        return err_set(e, ERR_USAGE, "spread has to be a number from 0 to 1");
+        return err_set(e, ERR_USAGE, "spread must be a number from 0 to 1");
     if (!(o->fdr > 0 && o->fdr < 1))
-        return err_set(e, ERR_USAGE, "fdr wants a number between 0 and 1");
-    return o->noise >= 1 || err_set(e, ERR_USAGE, "noise wants 1 or more");
+        return err_set(e, ERR_USAGE, "fdr must be a number between 0 and 1");
+    return o->noise >= 1 || err_set(e, ERR_USAGE, "noise must be at least 1");
 }
 
 /* ---- types ---- */
@@ -78,7 +80,7 @@ static bool has_unit(const store_selector *q)
     return q->type.n && memchr(q->type.p, '/', q->type.n);
 }
 
-/* A side that leaves type or unit open is of the other's, unless it says another type. */
+/* Gives a side without a type or unit those of the other side, unless it names another type. */
 static void adopt_type(store_selector *to, const store_selector *from)
 {
     size_t n = to->type.n;
@@ -89,33 +91,34 @@ static void adopt_type(store_selector *to, const store_selector *from)
 static bool take_types(comparing *x, err *e)
 {
     store_selector *after = &x->k->q;
-    if (!ask_type(x->k, after, e)) return false;
+    if (!query_type(x->k, after, e)) return false;
     adopt_type(&x->base, after);
-    if (!ask_type(x->k, &x->base, e)) return false;
+    if (!query_type(x->k, &x->base, e)) return false;
     adopt_type(after, &x->base);
     return true;
 }
 
 /* ---- reading ---- */
 
-/* By series, which have periods: how many samples a value stands for. */
+/* Reads by series, because the period of a series shows how many observations a value
+ * represents. */
 static bool read_side(comparing *x, const store_selector *q, unsigned share, model *m, view *v,
                       err *e)
 {
-    ask *k = x->k;
-    store_answer looked;
+    query *k = x->k;
+    store_read_result scanned;
     bool tags = x->o.tagfocus.n || x->o.tagignore.n || x->o.tagroot.n || x->o.tagleaf.n;
     store_read_opts o = {
-        .budget = ask_budget(k, share), .names = true, .by_series = true, .by_attributes = tags};
-    if (!store_read_sums(k->store, q, &o, k->a, m, &looked, e) || !stopper_now(k->stop, e))
+        .budget = query_budget(k, share), .names = true, .by_series = true, .by_attributes = tags};
+    if (!store_read_sums(k->store, q, &o, k->a, m, &scanned, e) || !stopper_now(k->stop, e))
         return false;
-    ask_looked(k, &looked);
+    query_scanned(k, &scanned);
     view_init(v, &x->frames, k->a);
     v->stop = k->stop;
-    return ask_view(m, &x->o, v, e);
+    return query_view(m, &x->o, v, e);
 }
 
-/* A side on which there is nothing is of the other's type. */
+/* Gives an empty side the type of the other side. */
 static void adopt(view *empty, const view *other)
 {
     if (empty->parts.n) return;
@@ -123,8 +126,8 @@ static void adopt(view *empty, const view *other)
     empty->unit = other->unit;
 }
 
-/* Selections differ in length, so amounts are compared over time; where the profiles do not say theirs, as they
- * are. */
+/* Selections differ in length, so amounts are compared per second, or undivided when no times are
+ * recorded. */
 static bool take_per(comparing *x, err *e)
 {
     str given = params_get(&x->k->p, "per");
@@ -152,7 +155,7 @@ static bool judge(comparing *x, const diff_opts *o, err *e)
 
 static bool compare(comparing *x, const diff_opts *o, const tree_opts *t, err *e)
 {
-    ask *k = x->k;
+    query *k = x->k;
     if (!take_types(x, e) || !read_side(x, &k->q, 4, &x->m_after, &x->after, e) ||
         !read_side(x, &x->base, 3, &x->m_before, &x->before, e))
         return false;
@@ -161,20 +164,20 @@ static bool compare(comparing *x, const diff_opts *o, const tree_opts *t, err *e
     if (!judge(x, o, e) || !tree_of(&x->before, t, k->a, &x->t_before, e) ||
         !tree_of(&x->after, t, k->a, &x->t_after, e))
         return false;
-    return ask_view(&x->m_before, &x->o, &x->after, e) && /* which holds both now */
+    return query_view(&x->m_before, &x->o, &x->after, e) && /* `after` now has both sides */
            tree_of(&x->after, t, k->a, &x->t_all, e) &&
            tree_match(&x->t_all, &x->t_before, k->a, &x->at_before, e) &&
            tree_match(&x->t_all, &x->t_after, k->a, &x->at_after, e);
 }
 
-/* ---- answering ---- */
+/* ---- response ---- */
 
-static void put_side(ask *k, const char *key, int64_t sum, double samples, double seconds)
+static void put_side(query *k, const char *key, int64_t sum, double samples, double seconds)
 {
-    answer_node *o = answer_object(&k->w.root, key);
-    answer_i64(o, "sum", sum);
-    answer_f64(o, "samples", samples);
-    answer_f64(o, "seconds", seconds);
+    response_node *o = response_object(&k->w.root, key);
+    response_i64(o, "sum", sum);
+    response_f64(o, "samples", samples);
+    response_f64(o, "seconds", seconds);
 }
 
 static const str verdicts[] = {[DIFF_NOISE] = STR("noise"),
@@ -182,22 +185,22 @@ static const str verdicts[] = {[DIFF_NOISE] = STR("noise"),
                                [DIFF_SHRANK] = STR("shrank"),
                                [DIFF_UNTESTED] = STR("untested")};
 
-static void put_real(answer_node *o, const char *key, bool known, double v)
+static void put_real(response_node *o, const char *key, bool known, double v)
 {
-    if (known && isfinite(v)) answer_f64(o, key, v);
+    if (known && isfinite(v)) response_f64(o, key, v);
 }
 
-static void put_total(ask *k, const diff *d)
+static void put_total(query *k, const diff *d)
 {
-    answer_node *o = answer_object(&k->w.root, "total");
+    response_node *o = response_object(&k->w.root, "total");
     diff_growth g = diff_growth_of(d, (double)d->sum_before, (double)d->sum_after);
-    answer_f64(o, "change", d->total.cum_change * d->per_after);
-    answer_f64(o, "q", d->total.cum_q);
-    answer_text(o, "verdict", verdicts[d->total.cum]);
+    response_f64(o, "change", d->total.cum_change * d->per_after);
+    response_f64(o, "q", d->total.cum_q);
+    response_text(o, "verdict", verdicts[d->total.cum]);
     put_real(o, "growth", true, g.v);
     put_real(o, "low", g.known, g.low);
     put_real(o, "high", g.known, g.high);
-    answer_bool(o, "uniform", d->uniform);
+    response_bool(o, "uniform", d->uniform);
 }
 
 static bool put_sentence(comparing *x, err *e)
@@ -209,54 +212,54 @@ static bool put_sentence(comparing *x, err *e)
     str s = {text, b.n};
     bool failed = b.failed;
     buf_free(&b);
-    if (failed || !text) return ask_no_memory(e);
-    answer_text(&x->k->w.root, "sentence", s);
+    if (failed || !text) return err_memory(e);
+    response_text(&x->k->w.root, "sentence", s);
     return true;
 }
 
 static bool put_head(comparing *x, err *e)
 {
-    ask *k = x->k;
+    query *k = x->k;
     const diff *d = &x->d;
-    answer_text(&k->w.root, "type", x->after.type);
-    answer_text(&k->w.root, "unit", x->after.unit);
+    response_text(&k->w.root, "type", x->after.type);
+    response_text(&k->w.root, "unit", x->after.unit);
     put_side(k, "before", d->sum_before, d->samples_before, x->seconds[0]);
     put_side(k, "after", d->sum_after, d->samples_after, x->seconds[1]);
-    answer_f64(&k->w.root, "scale", d->per_after / d->per_before);
-    answer_f64(&k->w.root, "fdr", d->fdr);
-    answer_u64(&k->w.root, "tests", d->n_tests);
-    answer_text(&k->w.root, "untested", str_of(d->untested ? d->untested : ""));
-    answer_text(&k->w.root, "per", x->per.text);
-    answer_f64(&k->w.root, "per_before", d->per_before);
-    answer_f64(&k->w.root, "per_after", d->per_after);
-    answer_f64(&k->w.root, "spread", d->spread);
+    response_f64(&k->w.root, "scale", d->per_after / d->per_before);
+    response_f64(&k->w.root, "fdr", d->fdr);
+    response_u64(&k->w.root, "tests", d->n_tests);
+    response_text(&k->w.root, "untested", str_of(d->untested ? d->untested : ""));
+    response_text(&k->w.root, "per", x->per.text);
+    response_f64(&k->w.root, "per_before", d->per_before);
+    response_f64(&k->w.root, "per_after", d->per_after);
+    response_f64(&k->w.root, "spread", d->spread);
     put_total(k, d);
     return put_sentence(x, e);
 }
 
 static bool put_tree(comparing *x, err *e)
 {
-    ask *k = x->k;
+    query *k = x->k;
     const tree *sides[] = {&x->t_before, &x->t_after};
     const uint32_t *at[] = {x->at_before, x->at_after};
     const fitted *f = &x->fit;
     if (!graph_fit(k, &x->t_all, sides, at, 2, ROW, &x->fit, e)) return false;
-    answer_node *o = answer_object(&k->w.root, "nodes");
-    answer_u32s(o, "parent", f->parent, f->n);
-    answer_u32s(o, "frame", f->frame, f->n);
+    response_node *o = response_object(&k->w.root, "nodes");
+    response_u32s(o, "parent", f->parent, f->n);
+    response_u32s(o, "frame", f->frame, f->n);
     return graph_put(k, o, "self_before", x->t_before.self, x->at_before, f, e) &&
            graph_put(k, o, "self_after", x->t_after.self, x->at_after, f, e) &&
            graph_put(k, o, "total_before", x->t_before.total, x->at_before, f, e) &&
            graph_put(k, o, "total_after", x->t_after.total, x->at_after, f, e);
 }
 
-/* Rows whose frames the tree has, with the frames' new numbers; *n of them. */
+/* Sets *out to the *n rows whose frames are in the fitted tree, with new frame numbers. */
 static bool fitting_rows(comparing *x, diff_row **out, size_t *n, size_t *changed, err *e)
 {
-    ask *k = x->k;
+    query *k = x->k;
     uint32_t *at = arena_new(k->a, uint32_t, x->frames.v.n + 1);
     *out = arena_new(k->a, diff_row, x->d.n + 1);
-    if (!at || !*out) return ask_no_memory(e);
+    if (!at || !*out) return err_memory(e);
     for (uint32_t i = 0; i < x->fit.n_frames; i++) at[x->fit.frames[i]] = i + 1;
     for (size_t i = 0; i < x->d.n; i++) {
         diff_row r = x->d.v[i];
@@ -270,37 +273,37 @@ static bool fitting_rows(comparing *x, diff_row **out, size_t *n, size_t *change
 
 static bool put_rows(comparing *x, err *e)
 {
-    ask *k = x->k;
+    query *k = x->k;
     diff_row *v;
     size_t n = 0, changed = 0;
     if (!fitting_rows(x, &v, &n, &changed, e)) return false;
-    answer_node *o = answer_object(&k->w.root, "rows");
+    response_node *o = response_object(&k->w.root, "rows");
 #define COLUMN(put, type, key, member)                                                             \
     do {                                                                                           \
         type *column = arena_new(k->a, type, n + 1);                                               \
-        if (!column) return ask_no_memory(e);                                                      \
+        if (!column) return err_memory(e);                                                         \
         for (size_t i = 0; i < n; i++) column[i] = (type)v[i].member;                              \
         put(o, key, column, n);                                                                    \
     } while (0)
-    COLUMN(answer_u32s, uint32_t, "frame", frame);
-    COLUMN(answer_i64s, int64_t, "flat_before", before.flat);
-    COLUMN(answer_i64s, int64_t, "flat_after", after.flat);
-    COLUMN(answer_i64s, int64_t, "cum_before", before.cum);
-    COLUMN(answer_i64s, int64_t, "cum_after", after.cum);
-    COLUMN(answer_f64s, double, "flat_change", flat_change * x->d.per_after);
-    COLUMN(answer_f64s, double, "cum_change", cum_change * x->d.per_after);
-    COLUMN(answer_f64s, double, "flat_q", flat_q);
-    COLUMN(answer_f64s, double, "cum_q", cum_q);
-    COLUMN(answer_u32s, uint32_t, "flat", flat);
-    COLUMN(answer_u32s, uint32_t, "cum", cum);
-    COLUMN(answer_u32s, uint32_t, "moved", moved);
+    COLUMN(response_u32s, uint32_t, "frame", frame);
+    COLUMN(response_i64s, int64_t, "flat_before", before.flat);
+    COLUMN(response_i64s, int64_t, "flat_after", after.flat);
+    COLUMN(response_i64s, int64_t, "cum_before", before.cum);
+    COLUMN(response_i64s, int64_t, "cum_after", after.cum);
+    COLUMN(response_f64s, double, "flat_change", flat_change * x->d.per_after);
+    COLUMN(response_f64s, double, "cum_change", cum_change * x->d.per_after);
+    COLUMN(response_f64s, double, "flat_q", flat_q);
+    COLUMN(response_f64s, double, "cum_q", cum_q);
+    COLUMN(response_u32s, uint32_t, "flat", flat);
+    COLUMN(response_u32s, uint32_t, "cum", cum);
+    COLUMN(response_u32s, uint32_t, "moved", moved);
 #undef COLUMN
-    answer_u64(&k->w.root, "changed", changed);
-    answer_u64(&k->w.root, "grew", x->d.n_grew);
+    response_u64(&k->w.root, "changed", changed);
+    response_u64(&k->w.root, "grew", x->d.n_grew);
     return true;
 }
 
-bool api_diff(ask *k, err *e)
+bool api_diff(query *k, err *e)
 {
     comparing x = {.k = k};
     diff_opts o;
@@ -310,6 +313,6 @@ bool api_diff(ask *k, err *e)
         !frame_table_init(&x.frames, by, k->a, e) || !compare(&x, &o, &t, e))
         return false;
     if (!put_head(&x, e) || !put_tree(&x, e) || !put_rows(&x, e)) return false;
-    answer_texts(&k->w.root, "verdicts", verdicts, ARRAY_LEN(verdicts));
+    response_texts(&k->w.root, "verdicts", verdicts, ARRAY_LEN(verdicts));
     return true;
 }

@@ -1,17 +1,17 @@
-/* Flame graphs and tables: sums by stack. */
-#include "server/ask.h"
+/* The endpoints tree (flame graph) and top (table of frames), which sum samples by stack. */
+#include "server/query.h"
 
 #include "query/flat.h"
 #include "server/fit.h"
 #include "server/graph.h"
-#include "server/questions.h"
+#include "server/endpoints.h"
 #include "base/ban.h"
 
 enum { ROWS = 100, ROWS_MAX = 100000, FRAME = 40, HEAD = 2048 };
 
 static uint64_t size_of(int64_t v) { return v < 0 ? -(uint64_t)v : (uint64_t)v; }
 
-/* [*low, *high] holds v[0 .. n), too. */
+/* Extends [*low, *high] to include v[0 .. n). */
 static void widen(int64_t *low, int64_t *high, const int64_t *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -20,11 +20,11 @@ static void widen(int64_t *low, int64_t *high, const int64_t *v, size_t n)
     }
 }
 
-bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *const *at,
+bool graph_fit(query *k, const tree *t, const tree *const *sides, const uint32_t *const *at,
                size_t n_sides, size_t per_frame, fitted *out, err *e)
 {
     uint64_t *self = arena_new(k->a, uint64_t, t->n);
-    if (!self) return ask_no_memory(e);
+    if (!self) return err_memory(e);
     for (size_t s = 0; s < n_sides; s++)
         for (size_t i = 0; i < t->n; i++) {
             uint32_t x = at ? at[s][i] : (uint32_t)i;
@@ -37,27 +37,28 @@ bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *
     }
     fit_costs c = {.room = k->max_bytes > HEAD ? k->max_bytes - HEAD : 0,
                    .frame = FRAME + per_frame};
-    c.node = ask_width(k, -1, (int64_t)t->n) + ask_width(k, -1, (int64_t)t->frames->v.n) +
-             2 * n_sides * ask_width(k, low, high);
+    c.node = query_width(k, -1, (int64_t)t->n) + query_width(k, -1, (int64_t)t->frames->v.n) +
+             2 * n_sides * query_width(k, low, high);
     if (!fit_tree(t, self, &c, k->a, out, e)) return false;
-    if (!out->whole) ask_cut(k, "max_bytes: the %zu largest of %zu nodes are here", out->n, t->n);
-    return ask_put_frames(k, t->frames, out->frames, out->n_frames, e);
+    if (!out->whole)
+        query_cut(k, "max_bytes: only the %zu largest of %zu nodes are included", out->n, t->n);
+    return query_put_frames(k, t->frames, out->frames, out->n_frames, e);
 }
 
-bool graph_put(ask *k, answer_node *o, const char *key, const int64_t *v, const uint32_t *at,
+bool graph_put(query *k, response_node *o, const char *key, const int64_t *v, const uint32_t *at,
                const fitted *x, err *e)
 {
     int64_t *column = arena_new(k->a, int64_t, x->n);
-    if (!column) return ask_no_memory(e);
+    if (!column) return err_memory(e);
     for (size_t i = 0; i < x->n; i++) {
         uint32_t node = at ? at[x->node[i]] : x->node[i];
         column[i] = node == NO_NODE ? 0 : v[node];
     }
-    answer_i64s(o, key, column, x->n);
+    response_i64s(o, key, column, x->n);
     return true;
 }
 
-bool api_tree(ask *k, err *e)
+bool api_tree(query *k, err *e)
 {
     model m;
     frame_table f;
@@ -65,42 +66,42 @@ bool api_tree(ask *k, err *e)
     tree t;
     fitted x;
     tree_opts o = {.order = TREE_BY_TOTAL};
-    if (!params_flag(&k->p, "inverted", &o.inverted, e) || !ask_sums(k, &m, &f, &v, e) ||
+    if (!params_flag(&k->p, "inverted", &o.inverted, e) || !query_sums(k, &m, &f, &v, e) ||
         !tree_of(&v, &o, k->a, &t, e))
         return false;
-    ask_put_view(k, &v);
+    query_put_view(k, &v);
     if (!graph_fit(k, &t, (const tree *[]){&t}, NULL, 1, 0, &x, e)) return false;
-    answer_node *nodes = answer_object(&k->w.root, "nodes");
-    answer_u32s(nodes, "parent", x.parent, x.n);
-    answer_u32s(nodes, "frame", x.frame, x.n);
+    response_node *nodes = response_object(&k->w.root, "nodes");
+    response_u32s(nodes, "parent", x.parent, x.n);
+    response_u32s(nodes, "frame", x.frame, x.n);
     return graph_put(k, nodes, "self", t.self, NULL, &x, e) &&
            graph_put(k, nodes, "total", t.total, NULL, &x, e);
 }
 
-static bool put_rows(ask *k, const frame_table *f, const flat *rows, err *e)
+static bool put_rows(query *k, const frame_table *f, const flat *rows, err *e)
 {
     uint32_t *ids = arena_new(k->a, uint32_t, rows->n + 1),
              *at = arena_new(k->a, uint32_t, rows->n + 1);
     int64_t *self = arena_new(k->a, int64_t, rows->n + 1),
             *cum = arena_new(k->a, int64_t, rows->n + 1);
-    if (!ids || !at || !self || !cum) return ask_no_memory(e);
-    for (uint32_t i = 0; i < rows->n; i++) { /* every row is a frame of its own */
+    if (!ids || !at || !self || !cum) return err_memory(e);
+    for (uint32_t i = 0; i < rows->n; i++) { /* each row has another frame */
         ids[i] = rows->v[i].frame;
         at[i] = i;
         self[i] = rows->v[i].flat;
         cum[i] = rows->v[i].cum;
     }
-    if (!ask_put_frames(k, f, ids, rows->n, e)) return false;
-    answer_may_cut(k->w.root.last);
-    answer_node *o = answer_object(&k->w.root, "rows");
-    answer_may_cut(o);
-    answer_u32s(o, "frame", at, rows->n);
-    answer_i64s(o, "flat", self, rows->n);
-    answer_i64s(o, "cum", cum, rows->n);
+    if (!query_put_frames(k, f, ids, rows->n, e)) return false;
+    response_may_cut(k->w.root.last);
+    response_node *o = response_object(&k->w.root, "rows");
+    response_may_cut(o);
+    response_u32s(o, "frame", at, rows->n);
+    response_i64s(o, "flat", self, rows->n);
+    response_i64s(o, "cum", cum, rows->n);
     return true;
 }
 
-bool api_top(ask *k, err *e)
+bool api_top(query *k, err *e)
 {
     model m;
     frame_table f;
@@ -108,13 +109,13 @@ bool api_top(ask *k, err *e)
     flat rows;
     uint64_t limit = ROWS;
     flat_opts o = {0};
-    if (!ask_limit(k, ROWS_MAX, &limit, e) || !params_flag(&k->p, "cum", &o.by_cum, e) ||
-        !ask_sums(k, &m, &f, &v, e))
+    if (!query_limit(k, ROWS_MAX, &limit, e) || !params_flag(&k->p, "cum", &o.by_cum, e) ||
+        !query_sums(k, &m, &f, &v, e))
         return false;
     o.node_count = limit;
     if (!flat_of(&v, &o, k->a, &rows, e)) return false;
-    ask_put_view(k, &v);
+    query_put_view(k, &v);
     if (!put_rows(k, &f, &rows, e)) return false;
-    answer_u64(&k->w.root, "all", rows.n_all);
+    response_u64(&k->w.root, "all", rows.n_all);
     return true;
 }

@@ -1,13 +1,14 @@
-/* One profile that is kept: what it is, how it came here, what that cost. */
-#include "server/ask.h"
+/* The endpoints profiles/{id} and profiles/{id}/original: the properties of one stored profile, its
+ * conversion losses, and the file that it was converted from. */
+#include "server/query.h"
 
 #include "query/facts.h"
-#include "server/questions.h"
+#include "server/endpoints.h"
 #include "base/ban.h"
 
-enum { SAME_ID = 64 }; /* profiles of one id: one for each type */
+enum { SAME_ID = 64 }; /* profiles with the same id: one for each type */
 
-static bool take_id(ask *k, err *e)
+static bool take_id(query *k, err *e)
 {
     return store_id_parse(k->rest, sizeof((store_profile *)0)->id, k->a, &k->q.profile_id, e) ||
            err_in(e, "profiles/ID");
@@ -15,64 +16,65 @@ static bool take_id(ask *k, err *e)
 
 static bool not_there(err *e)
 {
-    return err_set(e, ERR_UNSUPPORTED, "there is no profile of this id");
+    return err_set(e, ERR_UNSUPPORTED, "no stored profile has this id");
 }
 
-static void put_losses(answer_node *in, const ledger *l)
+static void put_losses(response_node *in, const ledger *l)
 {
-    answer_node *o = answer_list(in, "losses");
+    response_node *o = response_list(in, "losses");
     for (size_t i = 0; l && i < l->n; i++) {
         const loss *x = &l->v[i];
-        answer_node *y = answer_object(o, NULL);
-        answer_text(y, "concept", str_of(loss_name(x->concept)));
-        answer_text(y, "what", str_of(loss_what(x->concept)));
-        answer_text(y, "stage", str_of(loss_stage_name(x->stage)));
-        answer_u64(y, "count", x->count);
-        answer_text(y, "path", str_of(x->path));
-        answer_text(y, "value", str_of(x->value));
-        answer_text(y, "carried_as", str_of(x->carried_as ? x->carried_as : ""));
+        response_node *y = response_object(o, NULL);
+        response_text(y, "concept", str_of(loss_name(x->concept)));
+        response_text(y, "what", str_of(loss_what(x->concept)));
+        response_text(y, "stage", str_of(loss_stage_name(x->stage)));
+        response_u64(y, "count", x->count);
+        response_text(y, "path", str_of(x->path));
+        response_text(y, "value", str_of(x->value));
+        response_text(y, "carried_as", str_of(x->carried_as ? x->carried_as : ""));
     }
 }
 
-static bool put_attributes(ask *k, answer_node *in, const dict *d, span attrs, err *e)
+static bool put_attributes(query *k, response_node *in, const dict *d, span attrs, err *e)
 {
     keyvalue *v = arena_new(k->a, keyvalue, attrs.n + 1);
-    if (!v) return ask_no_memory(e);
+    if (!v) return err_memory(e);
     for (uint32_t i = 0; i < attrs.n; i++) {
         const attribute *t = &d->attributes.v[refs_at(&d->attr_refs, attrs)[i]];
         v[i] = (keyvalue){.key = dict_str(d, t->key), .value = t->value};
     }
-    answer_attributes(in, "attributes", v, attrs.n);
+    response_attributes(in, "attributes", v, attrs.n);
     return true;
 }
 
-static void put_facts(answer_node *o, const profile_facts *f)
+static void put_facts(response_node *o, const profile_facts *f)
 {
-    answer_u64(o, "samples", f->samples);
-    answer_u64(o, "observations", f->observations);
-    answer_u64(o, "timestamps", f->timestamps);
-    answer_u64(o, "links", f->links);
-    answer_u64(o, "stacks", f->distinct_stacks);
-    answer_u64(o, "max_depth", f->max_depth);
-    answer_i64(o, "sum", f->total);
+    response_u64(o, "samples", f->samples);
+    response_u64(o, "observations", f->observations);
+    response_u64(o, "timestamps", f->timestamps);
+    response_u64(o, "links", f->links);
+    response_u64(o, "stacks", f->distinct_stacks);
+    response_u64(o, "max_depth", f->max_depth);
+    response_i64(o, "sum", f->total);
 }
 
-static bool put_profile(ask *k, answer_node *list, const store_profile *kept, const store_series *s,
-                        const model *m, const profile *p, const profile_facts *f, err *e)
+static bool put_profile(query *k, response_node *list, const store_profile *stored,
+                        const store_series *s, const model *m, const profile *p,
+                        const profile_facts *f, err *e)
 {
-    answer_node *o = answer_object(list, NULL);
-    ask_put_profile(o, kept);
-    ask_put_series(o, s);
+    response_node *o = response_object(list, NULL);
+    query_put_profile(o, stored);
+    query_put_series(o, s);
     if (!put_attributes(k, o, &m->dict, p->attrs, e)) return false;
-    answer_node *original = answer_object(o, "original");
-    answer_text(original, "format", p->original_payload_format);
-    answer_u64(original, "bytes", p->original_payload.n);
+    response_node *original = response_object(o, "original");
+    response_text(original, "format", p->original_payload_format);
+    response_u64(original, "bytes", p->original_payload.n);
     put_facts(o, f);
-    put_losses(o, kept->ledger);
+    put_losses(o, stored->ledger);
     return true;
 }
 
-/* The next profile of the model with the type of the series. */
+/* Returns the next unused profile of the model with the type of the series. */
 static const profile *profile_of(const model *m, const store_series *s, bool *taken)
 {
     for (size_t i = 0; i < m->profiles.n; i++) {
@@ -86,24 +88,24 @@ static const profile *profile_of(const model *m, const store_series *s, bool *ta
     return NULL;
 }
 
-bool api_profile(ask *k, err *e)
+bool api_profile(query *k, err *e)
 {
     store_profile_list l = {0};
     store_series_list series = {0};
     model m;
     profile_facts *f;
-    store_answer looked;
+    store_read_result scanned;
     store_read_opts o = {.budget = k->budget};
-    if (!take_id(k, e) ||
-        !store_list_profiles(k->store, &k->q, &o.budget, SAME_ID, k->a, &l, &series, &k->looked, e))
+    if (!take_id(k, e) || !store_list_profiles(k->store, &k->q, &o.budget, SAME_ID, k->a, &l,
+                                               &series, &k->scanned, e))
         return false;
     if (!l.n) return not_there(e);
-    if (!store_read(k->store, &k->q, &o, k->a, &m, &looked, e) || !facts_of(&m, k->a, &f, e))
+    if (!store_read(k->store, &k->q, &o, k->a, &m, &scanned, e) || !facts_of(&m, k->a, &f, e))
         return false;
-    ask_looked(k, &looked);
+    query_scanned(k, &scanned);
     bool *taken = arena_new(k->a, bool, m.profiles.n + 1);
-    if (!taken) return ask_no_memory(e);
-    answer_node *list = answer_list(&k->w.root, "profiles");
+    if (!taken) return err_memory(e);
+    response_node *list = response_list(&k->w.root, "profiles");
     for (size_t i = 0; i < l.n; i++) {
         const store_series *s = &series.v[l.v[i].series];
         const profile *p = profile_of(&m, s, taken);
@@ -112,19 +114,20 @@ bool api_profile(ask *k, err *e)
     return true;
 }
 
-bool api_original(ask *k, err *e)
+bool api_original(query *k, err *e)
 {
     model m;
     store_read_opts o = {.budget = k->budget};
-    if (!take_id(k, e) || !store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e)) return false;
+    if (!take_id(k, e) || !store_read(k->store, &k->q, &o, k->a, &m, &k->scanned, e)) return false;
     for (size_t i = 0; i < m.profiles.n; i++) {
         str bytes = m.profiles.v[i].original_payload;
         if (!bytes.n) continue;
         buf_str(&k->body, bytes);
         k->type = "application/octet-stream";
         k->name = STR("original");
-        return !k->body.failed || ask_no_memory(e);
+        return !k->body.failed || err_memory(e);
     }
-    return m.profiles.n ? err_set(e, ERR_UNSUPPORTED, "its sender did not keep the original")
-                        : not_there(e);
+    return m.profiles.n
+               ? err_set(e, ERR_UNSUPPORTED, "the original file of this profile was not stored")
+               : not_there(e);
 }

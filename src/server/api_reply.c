@@ -1,3 +1,4 @@
+/* Status codes, headers and error bodies of the query API, apart from scheduling (api.c). */
 #include "server/api_reply.h"
 
 #include "wire/json.h"
@@ -17,7 +18,9 @@ unsigned api_status_of(const err *e)
     case ERR_MISMATCH:
     case ERR_MALFORMED: return 400;
     case ERR_UNSUPPORTED: return 404;
-    case ERR_LIMIT: return 503;
+    case ERR_LIMIT:
+    case ERR_MEMORY:
+    case ERR_BUSY: return 503;
     default: return 500;
     }
 }
@@ -39,10 +42,10 @@ void api_reply_error(http_exchange *x, const err *e, unsigned retry)
     snprintf(seconds, sizeof seconds, "%u", retry);
     http_header head[] = {JSON_HEAD, {STR("retry-after"), str_of(seconds)}};
     put_error(&b, e);
-    http_answer(x, &(http_response){.status = api_status_of(e),
-                                    .head = head,
-                                    .n_head = ARRAY_LEN(head) - !retry,
-                                    .body = &b});
+    http_respond(x, &(http_response){.status = api_status_of(e),
+                                     .head = head,
+                                     .n_head = ARRAY_LEN(head) - !retry,
+                                     .body = &b});
 }
 
 void api_reply_method(http_exchange *x)
@@ -50,9 +53,9 @@ void api_reply_method(http_exchange *x)
     err e = {0};
     buf b = {0};
     http_header head[] = {JSON_HEAD, {STR("allow"), STR("GET, HEAD")}};
-    err_set(&e, ERR_USAGE, "questions are asked with GET");
+    err_set(&e, ERR_USAGE, "queries support GET and HEAD only");
     put_error(&b, &e);
-    http_answer(
+    http_respond(
         x, &(http_response){.status = 405, .head = head, .n_head = ARRAY_LEN(head), .body = &b});
 }
 
@@ -63,13 +66,14 @@ void api_reply_refused(http_exchange *x, unsigned status, const char *why)
                           {STR("x-content-type-options"), STR("nosniff")},
                           {STR("www-authenticate"), STR("Bearer")}};
     buf_printf(&b, "%s\n", why);
-    http_answer(x, &(http_response){.status = status,
-                                    .head = head,
-                                    .n_head = ARRAY_LEN(head) - (status != 401),
-                                    .body = &b});
+    http_respond(x, &(http_response){.status = status,
+                                     .head = head,
+                                     .n_head = ARRAY_LEN(head) - (status != 401),
+                                     .body = &b});
 }
 
-/* Senders choose the words: visible characters. */
+/* Returns whether a name of a type, which senders choose, may be in a header: only visible
+ * ASCII. */
 static bool fits_header(str s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -77,7 +81,7 @@ static bool fits_header(str s)
     return s.n > 0;
 }
 
-void api_reply(http_exchange *x, const ask *k, buf *body, spill *file)
+void api_reply(http_exchange *x, const query *k, buf *body, spill *file)
 {
     char disposition[300];
     http_header head[7] = {{STR("content-type"), str_of(k->type)},
@@ -93,6 +97,6 @@ void api_reply(http_exchange *x, const ask *k, buf *body, spill *file)
     }
     str main_type = str_of(k->main_type);
     if (fits_header(main_type)) head[n++] = (http_header){STR("kiln-main-type"), main_type};
-    http_answer(
+    http_respond(
         x, &(http_response){.status = 200, .head = head, .n_head = n, .body = body, .file = file});
 }

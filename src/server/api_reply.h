@@ -1,16 +1,17 @@
-/* server/api_reply.h - responses of the query API: status, headers and body of what a query came to. */
+/* server/api_reply.h - HTTP responses of the query API: status, headers and body. */
 #pragma once
 #include "net/http_server.h"
-#include "server/ask.h"
+#include "server/query.h"
 
-/* The status of an error, 200 without one. */
+/* Returns the HTTP status of an error; 200 when there is none. */
 unsigned api_status_of(const err *e);
 
-/* `retry`: seconds after which another try is worth it; 0: not said. */
+/* Sends an error. `retry`: seconds for the header Retry-After; 0: none. */
 void api_reply_error(http_exchange *x, const err *e, unsigned retry);
-/* The response of a query that was answered; body and file are taken over.  A file stands for the body. */
-void api_reply(http_exchange *x, const ask *k, buf *body, spill *file);
-/* Neither GET nor HEAD. */
+/* Sends the response of a successful query. Takes ownership of body and file; with a file, body is
+ * NULL. */
+void api_reply(http_exchange *x, const query *k, buf *body, spill *file);
+/* Sends 405: the method is neither GET nor HEAD. */
 void api_reply_method(http_exchange *x);
-/* Rejected before anybody looked at the query. */
+/* Rejects a query before it is parsed. */
 void api_reply_refused(http_exchange *x, unsigned status, const char *why);

@@ -1,34 +1,35 @@
-/* What the store is made of: how much, since when, what waits. */
-#include "server/ask.h"
+/* The endpoint store: files, sizes and counts of the store. */
+#include "server/query.h"
 
-#include "server/questions.h"
+#include "server/endpoints.h"
+#include "store/maintenance.h"
 #include "base/ban.h"
 
-bool api_store(ask *k, err *e)
+bool api_store(query *k, err *e)
 {
     store_stats s = {0};
     if (!store_get_stats(k->store, k->a, &s, e)) return false;
-    answer_node *o = &k->w.root;
-    answer_u64(o, "bytes", s.bytes);
-    answer_u64(o, "raw_items", s.raw_items);
-    answer_u64(o, "raw_bytes", s.raw_bytes);
-    answer_u64(o, "kept_items", s.kept_items);
-    answer_u64(o, "series", s.n_series);
-    answer_u64(o, "profiles", s.n_profiles);
-    answer_u64(o, "samples", s.n_samples);
-    o = answer_list(o, "files");
-    answer_may_cut(o);
+    response_node *o = &k->w.root;
+    response_u64(o, "bytes", s.bytes);
+    response_u64(o, "raw_items", s.raw_items);
+    response_u64(o, "raw_bytes", s.raw_bytes);
+    response_u64(o, "kept_items", s.kept_items);
+    response_u64(o, "series", s.n_series);
+    response_u64(o, "profiles", s.n_profiles);
+    response_u64(o, "samples", s.n_samples);
+    o = response_list(o, "files");
+    response_may_cut(o);
     for (size_t i = 0; i < s.files.n; i++) {
         const store_file *f = &s.files.v[i];
-        answer_node *x = answer_object(o, NULL);
-        answer_text(x, "name", f->name);
-        answer_bool(x, "corrupt", f->corrupt);
-        answer_u64(x, "bytes", f->bytes);
-        answer_u64(x, "first", f->first);
-        answer_u64(x, "last", f->last);
-        answer_u64(x, "series", f->n_series);
-        answer_u64(x, "profiles", f->n_profiles);
-        answer_u64(x, "samples", f->n_samples);
+        response_node *x = response_object(o, NULL);
+        response_text(x, "name", f->name);
+        response_bool(x, "corrupt", f->corrupt);
+        response_u64(x, "bytes", f->bytes);
+        response_u64(x, "first", f->first);
+        response_u64(x, "last", f->last);
+        response_u64(x, "series", f->n_series);
+        response_u64(x, "profiles", f->n_profiles);
+        response_u64(x, "samples", f->n_samples);
     }
     return true;
 }

@@ -1,24 +1,24 @@
+/* Streams a response body to memory or disk, so that an export needs memory for one piece only. */
 #include "server/body_out.h"
 
 #include "wire/compress.h"
 #include "base/ban.h"
 #include <stdatomic.h>
 
-bool body_out_begin(body_out *b, ask *k, bool gzip, err *e)
+bool body_out_begin(body_out *b, query *k, bool gzip, err *e)
 {
     *b = (body_out){.k = k};
-    if (gzip && !(b->gzip = packer_open())) return ask_no_memory(e);
+    if (gzip && !(b->gzip = packer_open())) return err_memory(e);
     return true;
 }
 
-/* What all queries write at once counts: each alone may have all of the room. */
+/* Counts n more bytes. The limit applies to the files of all running queries together. */
 static bool count(body_out *b, size_t n, err *e)
 {
-    ask_files *f = b->k->files;
+    query_files *f = b->k->files;
     b->counted += n;
     uint64_t all = atomic_fetch_add_explicit(&f->filling, n, memory_order_relaxed) + n;
-    return all <= b->k->max_file ||
-           err_set(e, ERR_LIMIT, "the file would be larger than limits.files leaves room for");
+    return all <= b->k->max_file || err_set(e, ERR_LIMIT, "the file would exceed limits.files");
 }
 
 static bool append(body_out *b, str bytes, err *e)
@@ -30,11 +30,11 @@ static bool append(body_out *b, str bytes, err *e)
 
 static bool take(body_out *b, str bytes, err *e)
 {
-    ask *k = b->k;
+    query *k = b->k;
     if (k->file.fd >= 0) return append(b, bytes, e);
     if (!k->files || k->body.n + bytes.n < BODY_SPILL) {
         buf_str(&k->body, bytes);
-        return !k->body.failed || ask_no_memory(e);
+        return !k->body.failed || err_memory(e);
     }
     if (!spill_open(k->files->dir, &k->file, e)) return !(b->no_file = true);
     if (!append(b, buf_view(&k->body), e)) return false;

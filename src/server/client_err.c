@@ -1,9 +1,11 @@
+/* Removes local details from errors before they leave the server. */
 #include "server/client_err.h"
 
 #include "base/ban.h"
 #include <string.h>
 
-/* "/var/lib/kiln/2026-01-02.db: damaged" becomes "2026-01-02.db: damaged", the directory itself "the store". */
+/* Shortens paths below dir to the file name: "/var/lib/kiln/2026-01-02.db: damaged" becomes
+ * "2026-01-02.db: damaged". The directory itself becomes "the store". */
 static void hide_dir(char *msg, size_t size, const char *dir)
 {
     size_t n = dir ? strlen(dir) : 0;
@@ -20,9 +22,9 @@ void client_err(const err *e, const char *store_dir, err *out)
 {
     *out = *e;
     out->hint = NULL;
-    if (e->code == ERR_SYS) { /* errno and the file are the operator's */
+    if (e->code == ERR_SYS) { /* errno and file names are for the log only */
         *out = (err){0};
-        err_set(out, ERR_SYS, "the store cannot be read or written at present");
+        err_set(out, ERR_SYS, "the store cannot be read or written at the moment");
         return;
     }
     hide_dir(out->msg, sizeof out->msg, store_dir);

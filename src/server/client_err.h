@@ -1,7 +1,7 @@
-/* server/client_err.h - what a client is told of an error: no path of this machine, no option of a command.  The log has all of it.
- * Pure. */
+/* server/client_err.h - the part of an error that a client may see: no local paths, no command-line
+ * hints.  The log has the whole error.  Pure. */
 #pragma once
 #include "base/err.h"
 
-/* *out is *e for a client.  `store_dir`: the directory of the store, whose name may be in the sentence. */
+/* Sets *out to the client's version of *e.  `store_dir` is removed from its message. */
 void client_err(const err *e, const char *store_dir, err *out);

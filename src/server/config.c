@@ -1,8 +1,10 @@
+/* Reads and checks the configuration file. One table describes all keys; the YAML reader accepts
+ * only scalars, lists and one level of sections, and rejects aliases and tags. */
 #include "server/config.h"
 
 #include "server/origin.h"
 #include "net/listen.h"
-#include "base/when.h"
+#include "base/time.h"
 #include "base/words.h"
 #include "base/ban.h"
 #include <yaml.h>
@@ -13,83 +15,86 @@
 #define LIVE .live = true
 
 static const config_key keys[] = {
-    {"listen", KEY_LIST, AT(listen), .what = "addresses, HOST:PORT or PORT",
+    {"listen", KEY_LIST, AT(listen), .what = "addresses to listen on: HOST:PORT or PORT",
      .usual = "[127.0.0.1:4317, 127.0.0.1:4318, 127.0.0.1:4040]"},
     {"hosts", KEY_LIST, AT(hosts), LIVE,
-     .what = "names, or NAME:PORT, by which browsers may come, besides localhost and addresses"},
+     .what = "host names, or NAME:PORT, that browsers may use besides localhost and IP addresses"},
     {"insecure", KEY_FLAG, AT(insecure), .usual = "false",
-     .what = "other machines may talk to us without TLS and without a token"},
+     .what = "allow other hosts to connect without TLS and without a token"},
     {"log-format", KEY_CHOICE, AT(log_format), LIVE, .usual = "text", .choices = "text json logfmt",
-     .what = "how standard error is written"},
+     .what = "format of the log on standard error"},
     {"store.directory", KEY_TEXT, AT(store), .usual = "$XDG_DATA_HOME/kiln/store",
-     .what = "where profiles are kept"},
+     .what = "directory of the store"},
     {"store.max-age", KEY_TIME, AT(max_age), LIVE, .may_be_none = true, .usual = "7d",
-     .what = "how long they are kept; none: for ever"},
+     .what = "how long profiles are stored; none: no limit"},
     {"store.max-size", KEY_SIZE, AT(max_bytes), LIVE, .may_be_none = true, .usual = "10GiB",
-     .what = "most bytes on disk, the oldest go first; none: no limit"},
+     .what = "most bytes on disk; the oldest data is deleted first; none: no limit"},
     {"store.min-age", KEY_TIME, AT(min_age), .usual = "1h",
-     .what = "the limit of bytes removes nothing younger: new data gets 429 instead"},
+     .what = "max-size deletes nothing younger than this; new data gets 429 instead"},
     {"store.max-backlog", KEY_SIZE, AT(max_backlog), .may_be_none = true,
-     .what = "above so many bytes that wait for compaction new data gets 429; an eighth of "
-             "max-size, between 4MiB and 1GiB, unless set"},
+     .what = "new data gets 429 while more than this waits for compaction; default: an eighth of "
+             "max-size, between 4MiB and 1GiB"},
     {"store.drop-at-once", KEY_FLAG, AT(drop_at_once), .usual = "false",
-     .what = "max-age removes everything past it at once, also after a jump of the clock"},
+     .what = "max-age deletes all expired data at once, even after the clock jumped"},
     {"store.compact-size", KEY_SIZE, AT(max_raw), .usual = "64MiB",
-     .what = "what came is made into columns when so much of it waits"},
+     .what = "compaction starts when this many bytes wait"},
     {"store.compact-time", KEY_TIME, AT(max_raw_age), .usual = "10min",
-     .what = "or when the oldest of it has waited so long"},
-    {"tls.cert", KEY_TEXT, AT(tls.cert), LIVE,
-     .what = "our certificate (PEM): clients may speak TLS"},
-    {"tls.key", KEY_TEXT, AT(tls.key), LIVE, .what = "its key, when it is not in the same file"},
+     .what = "compaction also starts when the oldest data has waited this long"},
+    {"tls.cert", KEY_TEXT, AT(tls.cert), LIVE, .what = "server certificate (PEM); enables TLS"},
+    {"tls.key", KEY_TEXT, AT(tls.key), LIVE,
+     .what = "private key (PEM), if it is not in the same file"},
     {"tls.client-ca", KEY_TEXT, AT(tls.ca), LIVE,
-     .what = "clients need a certificate signed by one of these (PEM); no plaintext then"},
-    {"tokens.write", KEY_TEXT, AT(write_tokens), LIVE, .what = "senders need a token of this file"},
-    {"tokens.read", KEY_TEXT, AT(read_tokens), LIVE, .what = "whoever asks needs one of this file"},
+     .what = "CA certificates (PEM): clients need a certificate signed by one of them; plaintext "
+             "is rejected"},
+    {"tokens.write", KEY_TEXT, AT(write_tokens), LIVE,
+     .what = "file of tokens; senders need one of them"},
+    {"tokens.read", KEY_TEXT, AT(read_tokens), LIVE,
+     .what = "file of tokens; clients that query need one of them"},
     {"limits.connections", KEY_COUNT, AT(http.connections), LIVE, .usual = "4096",
-     .what = "connections at a time"},
+     .what = "most connections at a time"},
     {"limits.streams", KEY_COUNT, AT(http.streams), LIVE, .usual = "100",
-     .what = "requests at a time on one HTTP/2 connection"},
+     .what = "most concurrent requests on one HTTP/2 connection"},
     {"limits.body", KEY_SIZE, AT(http.body), LIVE, .usual = "64MiB",
-     .what = "bytes of one request as it comes"},
+     .what = "most bytes of one request, as received"},
     {"limits.bodies", KEY_SIZE, AT(http.bodies), LIVE, .usual = "128MiB",
-     .what = "bytes of all requests that are held"},
-    {"limits.answers", KEY_SIZE, AT(http.answers), LIVE, .usual = "64MiB",
-     .what = "bytes that answers hold which wait for those who asked"},
+     .what = "most bytes of all requests in memory"},
+    {"limits.answers", KEY_SIZE, AT(http.responses), LIVE, .usual = "64MiB",
+     .what = "most bytes of responses in memory that wait for their clients"},
     {"limits.files", KEY_SIZE, AT(http.files), LIVE, .usual = "1GiB",
-     .what = "bytes of large responses that wait in files for those who asked"},
+     .what = "most bytes of large responses that wait in files for their clients"},
     {"limits.message", KEY_SIZE, AT(ingest.max_message), LIVE, .usual = "128MiB",
-     .what = "bytes of one request without compression"},
+     .what = "most bytes of one request after decompression"},
     {"limits.memory", KEY_SIZE, AT(ingest.memory), LIVE, .usual = "160MiB",
-     .what = "memory for reading one request"},
+     .what = "memory to decode one request"},
     {"limits.head-time", KEY_TIME, AT(http.head_ns), LIVE, .usual = "10s",
-     .what = "for the handshake, and for the head of a request"},
+     .what = "time limit of the TLS handshake, and of the headers of a request"},
     {"limits.idle-time", KEY_TIME, AT(http.idle_ns), LIVE, .usual = "2min",
-     .what = "a connection without a request is closed after this"},
+     .what = "a connection without requests is closed after this time"},
     {"limits.stall-time", KEY_TIME, AT(http.stall_ns), LIVE, .usual = "20s",
-     .what = "a connection slower than min-rate is closed after this"},
+     .what = "a connection slower than min-rate is closed after this time"},
     {"limits.min-rate", KEY_SIZE, AT(http.min_rate), LIVE, .usual = "1KiB",
-     .what = "bytes a second"},
+     .what = "bytes per second"},
     {"forward.to", KEY_TEXT, AT(forward.to),
-     .what = "URL that everything received is passed on to"},
+     .what = "URL of the receiver that accepted profiles are forwarded to"},
     {"forward.protocol", KEY_CHOICE, AT(forward.protocol), .choices = "grpc http/protobuf",
-     .what = "when the port does not say it (4317 is gRPC)"},
+     .what = "protocol; default: grpc for port 4317, otherwise http/protobuf"},
     {"forward.compression", KEY_CHOICE, AT(forward.compression), .usual = "none",
-     .choices = "none gzip zstd", .what = "of requests"},
+     .choices = "none gzip zstd", .what = "compression of requests"},
     {"forward.headers", KEY_LIST, AT(forward.headers), .secret = true,
-     .what = "sent with each request, NAME=VALUE"},
+     .what = "headers of each request, NAME=VALUE"},
     {"forward.ca", KEY_TEXT, AT(forward.tls.ca),
-     .what = "whom to trust (PEM), not the machine's list"},
-    {"forward.cert", KEY_TEXT, AT(forward.tls.cert), .what = "our certificate there (PEM)"},
+     .what = "CA certificates to trust (PEM) instead of the system's"},
+    {"forward.cert", KEY_TEXT, AT(forward.tls.cert), .what = "client certificate (PEM)"},
     {"forward.key", KEY_TEXT, AT(forward.tls.key),
-     .what = "its key, when it is not in the same file"},
+     .what = "private key (PEM), if it is not in the same file"},
     {"forward.spool", KEY_TEXT, AT(forward.spool),
-     .what = "directory where it waits when the journal is full"},
+     .what = "directory for requests that no longer fit the journal"},
     {"forward.spool-size", KEY_SIZE, AT(forward.spool_max), .usual = "256MiB",
-     .what = "most bytes there, the oldest go first"},
+     .what = "most bytes in the spool; the oldest are deleted first"},
     {"forward.queue", KEY_SIZE, AT(forward.queue), .usual = "64MiB",
      .what = "most bytes that wait in memory"},
     {"forward.journal-size", KEY_SIZE, AT(forward.journal), .usual = "256MiB",
-     .what = "most bytes of the journal that wait after compaction"},
+     .what = "most journal bytes that are retained for forwarding after compaction"},
 };
 
 const config_key *config_keys(size_t *n)
@@ -107,7 +112,7 @@ typedef struct seen {
 
 typedef struct reading {
     yaml_parser_t yaml;
-    yaml_event_t ev; /* the last one */
+    yaml_event_t ev; /* the last event */
     arena *a;
     server_config *out;
     seen seen[CONFIG_KEYS];
@@ -117,7 +122,7 @@ typedef struct reading {
 
 enum { SHOWN = 48 };
 
-/* What the file says, fit for a line of text. */
+/* Returns a printable excerpt of the file for messages. */
 static const char *shown(str s, char out[SHOWN])
 {
     snprintf(out, SHOWN, "%.*s", (int)(s.n < SHOWN ? s.n : SHOWN), s.n ? s.p : "");
@@ -139,7 +144,7 @@ static bool wrong_at(reading *r, yaml_mark_t at, const char *fmt, ...)
 }
 #define WRONG(r, ...) wrong_at((r), (r)->ev.start_mark, __VA_ARGS__)
 
-/* Nothing here needs what makes YAML dangerous. */
+/* Rejects anchors, aliases and tags: no configuration needs them. */
 static bool is_plain(reading *r)
 {
     const yaml_event_t *v = &r->ev;
@@ -150,8 +155,8 @@ static bool is_plain(reading *r)
         anchor = v->data.sequence_start.anchor, tag = v->data.sequence_start.tag;
     if (v->type == YAML_MAPPING_START_EVENT)
         anchor = v->data.mapping_start.anchor, tag = v->data.mapping_start.tag;
-    if (anchor) return WRONG(r, "anchors and aliases are not understood; write the value out");
-    if (tag) return WRONG(r, "tags such as !!str are not understood; leave it out");
+    if (anchor) return WRONG(r, "anchors and aliases are not supported; write the value out");
+    if (tag) return WRONG(r, "tags such as !!str are not supported; remove the tag");
     return true;
 }
 
@@ -164,7 +169,7 @@ static bool next(reading *r)
     snprintf(text, sizeof text, "%s", why);
     yaml_mark_t at = r->yaml.problem_mark;
     if (r->yaml.error == YAML_READER_ERROR) at = r->yaml.mark;
-    return wrong_at(r, at, "this is no YAML: %s", text);
+    return wrong_at(r, at, "invalid YAML: %s", text);
 }
 
 static bool is(const reading *r, yaml_event_type_t t) { return r->ev.type == t; }
@@ -174,7 +179,7 @@ static str scalar(const reading *r)
     return (str){(const char *)r->ev.data.scalar.value, r->ev.data.scalar.length};
 }
 
-/* `key:` with nothing behind it. */
+/* Returns whether the value is missing, as in `key:`. */
 static bool is_empty(const reading *r)
 {
     return is(r, YAML_SCALAR_EVENT) && !r->ev.data.scalar.length &&
@@ -184,10 +189,10 @@ static bool is_empty(const reading *r)
 static bool take_text(reading *r, str *out)
 {
     str s = scalar(r);
-    if (!s.n) return WRONG(r, "a value is missing; leave the key out for its default");
-    if (memchr(s.p, 0, s.n)) return WRONG(r, "a text with a zero byte in it");
+    if (!s.n) return WRONG(r, "the value is missing; remove the key to use its default");
+    if (memchr(s.p, 0, s.n)) return WRONG(r, "the value contains a zero byte");
     char *p = arena_alloc(r->a, s.n + 1);
-    if (!p) return err_set(r->e, ERR_LIMIT, "out of memory");
+    if (!p) return err_memory(r->e);
     memcpy(p, s.p, s.n);
     p[s.n] = 0;
     *out = (str){p, s.n};
@@ -198,9 +203,10 @@ static bool put_number(reading *r, const config_key *k, uint64_t v)
 {
     uint32_t narrow = (uint32_t)v;
     void *at = (char *)r->out + k->at;
-    if (!v) return WRONG(r, "%s wants more than 0%s", k->name, k->may_be_none ? ", or none" : "");
+    if (!v)
+        return WRONG(r, "%s must be greater than 0%s", k->name, k->may_be_none ? ", or none" : "");
     if (k->width == sizeof narrow && v > UINT32_MAX)
-        return WRONG(r, "%s is too large; at most %u", k->name, UINT32_MAX);
+        return WRONG(r, "%s is too large; the maximum is %u", k->name, UINT32_MAX);
     memcpy(at, k->width == sizeof narrow ? (void *)&narrow : (void *)&v, k->width);
     return true;
 }
@@ -214,13 +220,13 @@ static bool read_number(reading *r, const config_key *k)
     for (size_t i = 0; i < s.n; i++) whole &= s.p[i] >= '0' && s.p[i] <= '9';
     if (k->may_be_none && str_eq(s, STR("none"))) return put_number(r, k, UINT64_MAX);
     if (k->kind == KEY_TIME && !duration_parse(s, &v))
-        return WRONG(r, "%s wants a time such as 7d, 12h, 2min or 10s, not `%s`", k->name,
+        return WRONG(r, "%s must be a duration such as 7d, 12h, 2min or 10s, not `%s`", k->name,
                      shown(s, text));
     if (k->kind == KEY_SIZE && !size_parse(s, &v))
-        return WRONG(r, "%s wants a size such as 64MiB, 10GiB or 4096, not `%s`", k->name,
+        return WRONG(r, "%s must be a size such as 64MiB, 10GiB or 4096, not `%s`", k->name,
                      shown(s, text));
     if (k->kind == KEY_COUNT && (!whole || !size_parse(s, &v)))
-        return WRONG(r, "%s wants a whole number, not `%s`", k->name, shown(s, text));
+        return WRONG(r, "%s must be a whole number, not `%s`", k->name, shown(s, text));
     return put_number(r, k, v);
 }
 
@@ -230,7 +236,7 @@ static bool read_flag(reading *r, const config_key *k)
     bool *at = (bool *)((char *)r->out + k->at);
     bool yes = str_eq(scalar(r), STR("true"));
     if (!yes && !str_eq(scalar(r), STR("false")))
-        return WRONG(r, "%s is true or false, not `%s`", k->name, shown(scalar(r), text));
+        return WRONG(r, "%s must be true or false, not `%s`", k->name, shown(scalar(r), text));
     *at = yes;
     return true;
 }
@@ -253,7 +259,7 @@ static bool read_text(reading *r, const config_key *k)
     const char **at = (const char **)(void *)((char *)r->out + k->at);
     if (!take_text(r, &s)) return false;
     if (k->kind == KEY_CHOICE && !is_choice(str_of(k->choices), s))
-        return WRONG(r, "%s does not know `%s`; it takes one of: %s", k->name, shown(s, text),
+        return WRONG(r, "%s does not support `%s`; choose one of: %s", k->name, shown(s, text),
                      k->choices);
     *at = s.p;
     return true;
@@ -261,12 +267,13 @@ static bool read_text(reading *r, const config_key *k)
 
 static bool add_to_list(reading *r, const config_key *k, config_list *l)
 {
-    if (!is(r, YAML_SCALAR_EVENT)) return WRONG(r, "%s is a list of texts", k->name);
-    if (l->n == CONFIG_LISTENS) return WRONG(r, "%s has more than %d", k->name, CONFIG_LISTENS);
+    if (!is(r, YAML_SCALAR_EVENT)) return WRONG(r, "%s must be a list of strings", k->name);
+    if (l->n == CONFIG_LISTENS)
+        return WRONG(r, "%s has more than %d entries", k->name, CONFIG_LISTENS);
     return take_text(r, &l->v[l->n++]);
 }
 
-/* One text is a list of one. */
+/* A single value is a list of one. */
 static bool read_list(reading *r, const config_key *k)
 {
     config_list *l = (config_list *)(void *)((char *)r->out + k->at);
@@ -283,7 +290,7 @@ static bool read_value(reading *r, const config_key *k)
 {
     if (!next(r)) return false;
     if (k->kind == KEY_LIST) return read_list(r, k);
-    if (!is(r, YAML_SCALAR_EVENT)) return WRONG(r, "%s wants one value", k->name);
+    if (!is(r, YAML_SCALAR_EVENT)) return WRONG(r, "%s takes a single value", k->name);
     switch (k->kind) {
     case KEY_FLAG: return read_flag(r, k);
     case KEY_TEXT:
@@ -307,7 +314,7 @@ static bool is_section(str name)
     return false;
 }
 
-/* The nearest key; of a section at the top its own name. */
+/* Reports an unknown key and suggests the nearest known key or section. */
 static bool unknown(reading *r, str name)
 {
     char text[SHOWN];
@@ -333,7 +340,7 @@ static bool not_twice(reading *r, str name)
 {
     for (size_t i = 0; i < r->n_seen; i++)
         if (str_eq(r->seen[i].name, name))
-            return WRONG(r, "%.*s is there twice; the first is in line %zu", STR_ARG(name),
+            return WRONG(r, "duplicate key %.*s; it first appears on line %zu", STR_ARG(name),
                          r->seen[i].line);
     if (r->n_seen == CONFIG_KEYS) return WRONG(r, "too many keys");
     r->seen[r->n_seen++] = (seen){name, r->ev.start_mark.line + 1};
@@ -343,23 +350,22 @@ static bool not_twice(reading *r, str name)
 static bool read_section(reading *r, str name)
 {
     if (!next(r)) return false;
-    if (is_empty(r)) return true; /* all of it is commented out */
+    if (is_empty(r)) return true; /* all keys of the section are commented out */
     if (!is(r, YAML_MAPPING_START_EVENT))
-        return WRONG(r, "%.*s is no value of its own; its keys come below it", STR_ARG(name));
+        return WRONG(r, "%.*s is a section; put its keys below it", STR_ARG(name));
     return read_mapping(r, name);
 }
 
-/* At a key. */
 static bool read_key(reading *r, str section)
 {
-    if (!is(r, YAML_SCALAR_EVENT)) return WRONG(r, "a key is one word");
+    if (!is(r, YAML_SCALAR_EVENT)) return WRONG(r, "a key must be one word");
     buf b = {.limit = 256};
     if (section.n) buf_printf(&b, "%.*s.", STR_ARG(section));
     buf_str(&b, scalar(r));
     str name = {b.failed ? NULL : arena_alloc(r->a, b.n + 1), b.n};
     if (name.p && name.n) memcpy((char *)(uintptr_t)name.p, b.p, b.n);
     buf_free(&b);
-    if (!name.p) return WRONG(r, "a key is one short word");
+    if (!name.p) return WRONG(r, "the key is too long");
     const config_key *k = NULL;
     for (size_t i = 0; !k && i < ARRAY_LEN(keys); i++)
         if (str_eq(name, str_of(keys[i].name))) k = &keys[i];
@@ -379,24 +385,26 @@ static bool read_mapping(reading *r, str section)
 
 static bool read_stream(reading *r)
 {
-    if (!next(r) || !next(r)) return false; /* the stream's own start */
+    if (!next(r) || !next(r)) return false; /* start of the stream and the document */
     if (is(r, YAML_STREAM_END_EVENT)) return true;
     if (!next(r)) return false;
     if (!is_empty(r)) {
         if (!is(r, YAML_MAPPING_START_EVENT))
-            return WRONG(r, "a configuration is keys with values, such as `listen: 4317`");
+            return WRONG(r, "a configuration consists of keys with values, such as `listen: 4317`");
         if (!read_mapping(r, (str){0})) return false;
     }
-    if (!next(r) || !next(r)) return false; /* the document's end */
-    return is(r, YAML_STREAM_END_EVENT) || WRONG(r, "a second document; one is all there may be");
+    if (!next(r) || !next(r)) return false; /* end of the document and the stream */
+    return is(r, YAML_STREAM_END_EVENT) ||
+           WRONG(r, "a configuration file must contain only one document");
 }
 
 bool config_read(str yaml, arena *a, server_config *out, err *e)
 {
     reading r = {.a = a, .out = out, .e = e};
     if (yaml.n > CONFIG_MAX_BYTES)
-        return err_set(e, ERR_LIMIT, "a configuration has at most %zu bytes", CONFIG_MAX_BYTES);
-    if (!yaml_parser_initialize(&r.yaml)) return err_set(e, ERR_LIMIT, "out of memory");
+        return err_set(e, ERR_LIMIT, "the configuration is larger than %zu bytes",
+                       CONFIG_MAX_BYTES);
+    if (!yaml_parser_initialize(&r.yaml)) return err_memory(e);
     yaml_parser_set_input_string(&r.yaml, (const unsigned char *)(yaml.n ? yaml.p : ""), yaml.n);
     bool ok = read_stream(&r);
     yaml_event_delete(&r.ev);
@@ -410,22 +418,23 @@ bool config_check(const server_config *c, err *e)
 {
     const forward_config *f = &c->forward;
     if (!c->tls.cert && (c->tls.key || c->tls.ca))
-        return err_set(e, ERR_USAGE, "%s is no use without a certificate (tls.cert, --cert)",
+        return err_set(e, ERR_USAGE, "%s requires a certificate (tls.cert, --cert)",
                        c->tls.key ? "tls.key (--key)" : "tls.client-ca");
     for (size_t i = 0; i < c->listen.n; i++)
         if (!net_listen_check(c->listen.v[i], e)) return false;
     for (size_t i = 0; i < c->hosts.n; i++)
         if (!origin_host_valid(c->hosts.v[i]))
             return err_set(
-                e, ERR_USAGE, "hosts wants names such as kiln.example.com or kiln:4040, not `%.*s`",
+                e, ERR_USAGE,
+                "hosts must contain names such as kiln.example.com or kiln:4040, not `%.*s`",
                 (int)(c->hosts.v[i].n < SHOWN ? c->hosts.v[i].n : SHOWN), c->hosts.v[i].p);
     if (!f->to && (f->protocol || f->compression || f->tls.ca || f->tls.cert || f->tls.key ||
                    f->headers.n || f->spool || f->spool_max || f->queue || f->journal))
-        return err_set(e, ERR_USAGE, "forward has no address: say forward.to or --forward");
+        return err_set(e, ERR_USAGE, "forward has no address: set forward.to or --forward");
     if (f->spool_max && !f->spool)
-        return err_set(e, ERR_USAGE, "forward.spool-size is no use without forward.spool");
+        return err_set(e, ERR_USAGE, "forward.spool-size requires forward.spool");
     for (size_t i = 0; i < f->headers.n; i++)
         if (!memchr(f->headers.v[i].p, '=', f->headers.v[i].n))
-            return err_set(e, ERR_USAGE, "forward.headers wants NAME=VALUE");
+            return err_set(e, ERR_USAGE, "forward.headers must have the form NAME=VALUE");
     return true;
 }

@@ -1,4 +1,5 @@
-/* A configuration as the file that would make it. */
+/* Prints a configuration as a file that reads back to the same values. Half of the file implements
+ * the quoting rules of YAML. */
 #include "server/config.h"
 
 #include "base/ban.h"
@@ -21,7 +22,7 @@ static const char *text_of(const server_config *c, const config_key *k)
     return *(const char *const *)field_of(c, k);
 }
 
-/* With the largest unit that leaves no rest. */
+/* Prints v in the largest unit that divides it. */
 static void put_in_units(buf *b, uint64_t v, const uint64_t *sizes, const char *const *names,
                          size_t n)
 {
@@ -50,7 +51,7 @@ static void put_number(buf *b, const config_key *k, uint64_t v)
         buf_u64(b, v);
 }
 
-/* Words that need no quotes, in a list neither. */
+/* Returns whether a text needs no quotes, not even in a list. */
 static bool is_bare(str s)
 {
     static const char safe[] =
@@ -60,7 +61,8 @@ static bool is_bare(str s)
     return s.n && !strchr("-:.", s.p[0]) && s.p[s.n - 1] != ':';
 }
 
-/* A character that YAML wants spelled: its code point, and its bytes in *n.  0: none. */
+/* Returns the code point of a character that YAML requires to be escaped, otherwise 0. Sets *n to
+ * its length. */
 static unsigned spelled(str s, size_t *n)
 {
     unsigned a = (unsigned char)s.p[0], b = s.n > 1 ? (unsigned char)s.p[1] : 0,
@@ -73,7 +75,8 @@ static unsigned spelled(str s, size_t *n)
     return odd ? *n = 3, v : 0;
 }
 
-/* Single quotes take every character but themselves and those that have to be spelled, which double quotes can. */
+/* Prints a text, quoted if necessary: in double quotes if it needs escapes, otherwise in single
+ * quotes. */
 static void put_text(buf *b, str s)
 {
     size_t n;
@@ -97,7 +100,7 @@ static void put_text(buf *b, str s)
     buf_putc(b, odd ? '"' : '\'');
 }
 
-/* NAME=... */
+/* Prints "NAME=..." without the value. */
 static void put_secret(buf *b, str s)
 {
     const char *sign = memchr(s.p, '=', s.n);

@@ -1,3 +1,5 @@
+/* Prints /metrics and /api/v1/status from the counters of all parts. Both use the X-macros that
+ * define the counters, so that they list the same ones. */
 #include "server/facts.h"
 
 #include "server/api.h"
@@ -12,7 +14,8 @@ static void metric(buf *b, const char *kind, const char *room, const char *name,
 {
     const char *total = *kind == 'c' ? "_total" : "",
                *lines[] = {"# HELP kiln_", "# TYPE kiln_", "kiln_"}, *values[] = {what, kind, NULL};
-    for (size_t i = 0; i < ARRAY_LEN(lines); i++) { /* printf takes most of the time of /metrics */
+    for (size_t i = 0; i < ARRAY_LEN(lines);
+         i++) { /* buf_printf would dominate the cost of /metrics */
         buf_z(b, lines[i]), buf_z(b, room), buf_putc(b, '_'), buf_z(b, name), buf_z(b, total);
         buf_putc(b, ' ');
         if (values[i]) buf_z(b, values[i]), buf_putc(b, '\n');
@@ -21,7 +24,7 @@ static void metric(buf *b, const char *kind, const char *room, const char *name,
     buf_putc(b, '\n');
 }
 
-/* A label's value: backslash, quote and line end escaped. */
+/* Prints the value of a label, escaped. */
 static void put_label(buf *b, const char *text)
 {
     for (; *text; text++) {
@@ -34,7 +37,7 @@ static void put_layouts(const facts *f, buf *b)
 {
     size_t n;
     const ingest_source *v = ingest_recognised(f->ingest, &n);
-    buf_z(b, "# HELP kiln_ingest_payloads_total requests by what their bytes were\n# TYPE "
+    buf_z(b, "# HELP kiln_ingest_payloads_total requests by recognised format\n# TYPE "
              "kiln_ingest_payloads_total counter\n");
     for (size_t i = 0; i < n; i++) {
         buf_z(b, "kiln_ingest_payloads_total{recognised=\"");
@@ -49,7 +52,8 @@ static void put_rejected(const facts *f, buf *b)
 {
     buf_z(b, "# HELP kiln_ingest_rejected_by_reason_total profiles and log records rejected in a "
              "partial success, by reason\n# TYPE kiln_ingest_rejected_by_reason_total counter\n");
-    for (size_t i = OTLP_FAULT_WIRE + 1; i < RECEIVE_REASONS; i++) { /* WIRE fails all of it */
+    for (size_t i = OTLP_FAULT_WIRE + 1; i < RECEIVE_REASONS;
+         i++) { /* WIRE rejects the whole request */
         buf_printf(b, "kiln_ingest_rejected_by_reason_total{reason=\"%s\"} ",
                    receive_reason_name(i));
         buf_u64(b, ingest_rejected_by(f->ingest, i));
@@ -77,9 +81,9 @@ void facts_metrics(const facts *f, buf *b)
 {
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
-    api_counted asked = api_count(f->api);
-    store_counters kept = store_counted(f->store);
-    kept.damaged += api_damaged(f->api);
+    api_counted api_n = api_count(f->api);
+    store_counters stored = store_counted(f->store);
+    stored.damaged += api_damaged(f->api);
     store_gauges now = store_gauged(f->store);
 #define X(name, what) metric(b, "counter", "ingest", #name, what, in.name);
     INGEST_COUNTERS(X)
@@ -87,10 +91,10 @@ void facts_metrics(const facts *f, buf *b)
 #define X(name, what) metric(b, "counter", "http", #name, what, http.name);
     HTTP_SERVER_COUNTERS(X)
 #undef X
-#define X(name, what) metric(b, "counter", "api", #name, what, asked.name);
+#define X(name, what) metric(b, "counter", "api", #name, what, api_n.name);
     API_COUNTERS(X)
 #undef X
-#define X(name, what) metric(b, "counter", "store", #name, what, kept.name);
+#define X(name, what) metric(b, "counter", "store", #name, what, stored.name);
     STORE_COUNTERS(X)
 #undef X
 #define X(name, what) metric(b, "gauge", "store", #name, what, now.name);
@@ -99,19 +103,19 @@ void facts_metrics(const facts *f, buf *b)
 #define X(name, what) metric(b, "gauge", "http", #name, what, http.name);
     HTTP_SERVER_PEAKS(X)
 #undef X
-    metric(b, "gauge", "http", "connections", "connections now", http.connections);
-    metric(b, "gauge", "http", "exchanges", "requests without an answer now", http.exchanges);
-    metric(b, "gauge", "http", "held_bytes", "bytes of requests held now", http.held);
+    metric(b, "gauge", "http", "connections", "open connections", http.connections);
+    metric(b, "gauge", "http", "exchanges", "requests without a response", http.exchanges);
+    metric(b, "gauge", "http", "held_bytes", "bytes of requests in memory", http.held);
     metric(b, "gauge", "http", "owed_bytes",
-           "bytes that answers hold which wait for those who asked", http.owed);
+           "bytes of responses in memory that wait for their clients", http.owed);
     metric(b, "gauge", "http", "file_bytes",
-           "bytes of responses that wait in files for those who asked", http.file_bytes);
+           "bytes of responses in files that wait for their clients", http.file_bytes);
     metric(b, "gauge", "pool", "waiting", "jobs that wait for a thread", pool_waiting(f->pool));
-    metric(b, "gauge", "pool", "questions_waiting", "questions that wait for a thread",
-           pool_waiting(f->asked));
-    metric(b, "gauge", "server", "start_time_seconds", "when it was started",
+    metric(b, "gauge", "pool", "questions_waiting", "queries that wait for a thread",
+           pool_waiting(f->query_pool));
+    metric(b, "gauge", "server", "start_time_seconds", "Unix time when the server started",
            f->started / 1000000000);
-    metric(b, "gauge", "server", "ready", "1: takes profiles", f->ready);
+    metric(b, "gauge", "server", "ready", "1 while the server accepts profiles", f->ready);
     put_forwarded(f, b);
     put_layouts(f, b);
     put_rejected(f, b);
@@ -187,9 +191,9 @@ void facts_json(const facts *f, buf *b)
 {
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
-    api_counted asked = api_count(f->api);
-    store_counters kept = store_counted(f->store);
-    kept.damaged += api_damaged(f->api);
+    api_counted api_n = api_count(f->api);
+    store_counters stored = store_counted(f->store);
+    stored.damaged += api_damaged(f->api);
     store_gauges now = store_gauged(f->store);
     size_t n;
     json_out o = {.b = b};
@@ -223,17 +227,17 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("owed_bytes"), http.owed);
     put_u64(&o, STR("file_bytes"), http.file_bytes);
     put_u64(&o, STR("jobs_waiting"), pool_waiting(f->pool));
-    put_u64(&o, STR("questions_waiting"), pool_waiting(f->asked));
+    put_u64(&o, STR("questions_waiting"), pool_waiting(f->query_pool));
     json_put_object_end(&o);
     json_put_key(&o, STR("api"));
     json_put_object(&o);
-#define X(name, what) put_u64(&o, STR(#name), asked.name);
+#define X(name, what) put_u64(&o, STR(#name), api_n.name);
     API_COUNTERS(X)
 #undef X
     json_put_object_end(&o);
     json_put_key(&o, STR("store"));
     json_put_object(&o);
-#define X(name, what) put_u64(&o, STR(#name), kept.name);
+#define X(name, what) put_u64(&o, STR(#name), stored.name);
     STORE_COUNTERS(X)
 #undef X
 #define X(name, what) put_u64(&o, STR(#name), now.name);

@@ -1,4 +1,4 @@
-/* server/facts.h - what the server knows of itself, for people and for Prometheus. */
+/* server/facts.h - prints the counters and the state of the server, as JSON and for Prometheus. */
 #pragma once
 #include "net/http_server.h"
 #include "server/ingest.h"
@@ -9,17 +9,17 @@ typedef struct facts {
     const ingest *ingest;
     const http_server *http;
     const struct api *api;
-    const pool *pool, *asked; /* of senders, of questions */
+    const pool *pool, *query_pool; /* for ingest, for queries */
     const store *store;
-    const struct forward *forward; /* NULL: nothing is passed on */
+    const struct forward *forward; /* NULL: nothing is forwarded */
     const char *store_dir;
-    uint64_t max_age, max_bytes; /* of the store; UINT64_MAX: no limit */
+    uint64_t max_age, max_bytes; /* limits of the store; UINT64_MAX: no limit */
     uint64_t started, now;       /* Unix ns */
     bool ready;
 } facts;
 
-/* The text format of Prometheus. */
+/* Appends all metrics in Prometheus' text format. */
 void facts_metrics(const facts *f, buf *out);
 
-/* Senders, layouts, losses, queues, the store's counters as JSON. */
+/* Appends /api/v1/status: senders, layouts, losses, queues, counters. */
 void facts_json(const facts *f, buf *out);

@@ -1,3 +1,4 @@
+/* Chooses tree nodes greedily by size, until the byte budget is spent. */
 #include "server/fit.h"
 
 #include "base/ban.h"
@@ -12,9 +13,6 @@ typedef struct fitting {
     fitted *out;
 } fitting;
 
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
-/* Bytes of the texts. */
 static size_t frame_cost(const fitting *x, uint32_t f)
 {
     const frame_table *t = x->t->frames;
@@ -53,7 +51,7 @@ static size_t cost_of(const fitting *x, uint32_t node, bool *new_frame)
     return x->c->node + (*new_frame ? frame_cost(x, f) : 0);
 }
 
-/* Keeps nodes in the order of out->node while there is room; the root in any case. */
+/* Keeps nodes in the order of out->node while they fit; always keeps the root. */
 static void keep(fitting *x)
 {
     fitted *o = x->out;
@@ -72,14 +70,14 @@ static void keep(fitting *x)
     o->whole = n == x->t->n;
 }
 
-/* Numbers of the kept ones: parents come before their children. */
+/* Renumbers the nodes that stay: parents come before their children. */
 static bool number(fitting *x, arena *a, err *e)
 {
     fitted *o = x->out;
     uint32_t *place = arena_new(a, uint32_t, x->t->n);
     o->parent = arena_new(a, uint32_t, o->n);
     o->frame = arena_new(a, uint32_t, o->n);
-    if (!place || !o->parent || !o->frame) return no_memory(e);
+    if (!place || !o->parent || !o->frame) return err_memory(e);
     for (uint32_t i = 0; i < o->n; i++) {
         uint32_t f = x->t->frame[o->node[i]];
         place[o->node[i]] = i;
@@ -98,11 +96,11 @@ bool fit_tree(const tree *t, const uint64_t *self, const fit_costs *c, arena *a,
     x.frame_of = arena_new(a, uint32_t, n_frames + 1);
     out->frames = arena_new(a, uint32_t, n_frames + 1);
     out->node = arena_new(a, uint32_t, t->n);
-    if (!x.frame_of || !out->frames || !out->node) return no_memory(e);
+    if (!x.frame_of || !out->frames || !out->node) return err_memory(e);
     for (uint32_t i = 0; i < t->n; i++) out->node[i] = i;
     keep(&x);
     if (!out->whole) {
-        if (!(x.size = arena_new(a, uint64_t, t->n))) return no_memory(e);
+        if (!(x.size = arena_new(a, uint64_t, t->n))) return err_memory(e);
         add_sizes(&x, self);
         qsort_r(out->node, t->n, sizeof *out->node, larger_first, x.size);
         memset(x.frame_of, 0, n_frames * sizeof *x.frame_of);

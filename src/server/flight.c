@@ -1,3 +1,5 @@
+/* Finds queries with the same key and decides whether a new request may join them. It only
+ * allocates memory, so that a test can use it without a pool. */
 #include "server/flight.h"
 
 #include "base/ban.h"
@@ -17,7 +19,7 @@ static int by_key(const void *a, const void *b)
     return str_cmp((*(const param *const *)a)->key, (*(const param *const *)b)->key);
 }
 
-void flight_key(const ask *k, buf *out)
+void flight_key(const query *k, buf *out)
 {
     const param *sorted[PARAMS_MAX];
     size_t n = 0;
@@ -38,12 +40,12 @@ bool flight_uses_now(const params *p)
     return !params_get(p, "end").p;
 }
 
-/* ---- all of them ---- */
+/* ---- all flights ---- */
 
 static bool may_join(const flight *f, const flight_moment *at)
 {
     uint64_t began = atomic_load_explicit(&f->began, memory_order_acquire);
-    if (!f->n_waiters || f->n_ended == f->n_waiters) return false; /* about to be given up */
+    if (!f->n_waiters || f->n_ended == f->n_waiters) return false; /* about to be cancelled */
     if (!began) return at->now - f->arrived <= f->max_ns / 2;
     return f->stored == at->stored && (!f->uses_now || at->now - began <= FLIGHT_JOIN_NS);
 }
@@ -70,9 +72,9 @@ void flights_remove(flights *all, flight *f)
         }
 }
 
-/* ---- one ---- */
+/* ---- one flight ---- */
 
-static void tell(flight *f)
+static void publish(flight *f)
 {
     atomic_store_explicit(&f->gone, !f->n_waiters, memory_order_relaxed);
     atomic_store_explicit(&f->ended, f->n_ended == f->n_waiters, memory_order_relaxed);
@@ -87,7 +89,7 @@ waiter *flight_add(flight *f, struct http_exchange *x, const flight_moment *at)
     *end = w;
     f->n_waiters++;
     if (!atomic_load_explicit(&f->began, memory_order_acquire)) f->stored = at->stored;
-    tell(f);
+    publish(f);
     return w;
 }
 
@@ -100,7 +102,7 @@ void flight_leave(waiter *w)
     f->n_waiters--;
     f->n_ended -= w->ended;
     free(w);
-    tell(f);
+    publish(f);
 }
 
 void flight_ended(waiter *w)
@@ -108,7 +110,7 @@ void flight_ended(waiter *w)
     if (w->ended) return;
     w->ended = true;
     w->of->n_ended++;
-    tell(w->of);
+    publish(w->of);
 }
 
 struct http_exchange *flight_take(flight *f)

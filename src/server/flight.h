@@ -1,12 +1,13 @@
-/* server/flight.h - queries under way.  Equal queries are computed once, and every client that waits gets the response.
+/* server/flight.h - running queries. Equal queries are computed once; every waiting client gets the
+ * response.
  *
- *   request ─► flight_key ─► flights_find ─┬ one that may be joined ─► flight_add
- *                                          └ none: a flight of its own, one job of the pool
+ *   request ─► flight_key ─► flights_find ─┬ a flight that it may join ─► flight_add
+ *                                          └ none: a new flight, one job of the pool
  *
- * Everything belongs to the loop's thread but `began`, `gone` and `ended`, which the thread that computes shares. */
+ * The loop's thread owns everything; worker threads access only `began`, `gone` and `ended`. */
 #pragma once
 #include "base/buf.h"
-#include "server/ask.h"
+#include "server/query.h"
 #include "server/pool.h"
 #include <stdatomic.h>
 
@@ -17,50 +18,53 @@ typedef struct flight flight;
 typedef struct waiter {
     flight *of;
     struct http_exchange *x;
-    bool ended; /* its client sends nothing more, and may be gone */
+    bool ended; /* its client closed its sending side and may have disconnected */
     struct waiter *next;
 } waiter;
 
 struct flight {
-    job job; /* first */
+    job job; /* first member: the pool returns it */
     buf key;
-    bool uses_now;    /* the response depends on the moment */
-    uint64_t max_ns;  /* of the query: its max_time */
-    uint64_t arrived; /* the first request; waiting counts in max_ns */
-    uint64_t stored;  /* requests acknowledged when a request last joined before it began */
+    bool uses_now;    /* the response depends on the current time */
+    uint64_t max_ns;  /* the query's max_time */
+    uint64_t arrived; /* time of the first request; waiting counts toward max_ns */
+    uint64_t stored;  /* requests acknowledged when a client last joined before `began` */
     waiter *waiters;
     size_t n_waiters, n_ended;
-    _Atomic uint64_t began;  /* the computation, 0: not yet */
-    atomic_bool gone, ended; /* of all waiters: set by the loop's thread */
+    _Atomic uint64_t began;  /* start of the computation; 0: not yet */
+    atomic_bool gone, ended; /* no waiter is left; all have ended. Set by the loop's thread */
     flight *next;
 };
 
 typedef struct flights {
-    flight *first; /* a few more than the pool's queue holds */
+    flight *first; /* list, at most a few longer than the pool's queue */
 } flights;
 
-/* Times are of world_now. */
+/* The moment at which a request arrives. */
 typedef struct flight_moment {
-    uint64_t now;
-    uint64_t stored; /* requests of senders that were acknowledged */
+    uint64_t now;    /* world_now */
+    uint64_t stored; /* requests acknowledged so far */
 } flight_moment;
 
-/* Puts equal bytes for equal queries that want equal bytes back: route, parameters in any order, encoding and packing. */
-void flight_key(const ask *k, buf *out);
-/* Does the response depend on when the query is computed?  Without an end it does, and with times such as now-1h. */
+/* Writes a key that is equal for queries with equal responses: route, parameters in any order,
+ * encoding and compression. */
+void flight_key(const query *k, buf *out);
+/* Returns whether the response depends on the current time: the query has no end, or times such as
+ * now-1h. */
 bool flight_uses_now(const params *p);
 
-/* A flight with the key that a request may join now; NULL: none.  A request sees everything that was acknowledged before it came,
- * and a window of time that ends at most FLIGHT_JOIN_NS before; one that joins has at least half of its time left. */
+/* Returns a flight with the key that a request may join now, or NULL. The client must see all data
+ * that was acknowledged before its request, and a time range that ends at most FLIGHT_JOIN_NS
+ * earlier. It joins a waiting flight only while at least half of max_time is left. */
 #define FLIGHT_JOIN_NS NS_PER_S
 flight *flights_find(const flights *all, str key, const flight_moment *at);
 void flights_add(flights *all, flight *f);
 void flights_remove(flights *all, flight *f);
 
-/* NULL: out of memory. */
+/* Adds a waiting request. Returns NULL when out of memory. */
 NODISCARD waiter *flight_add(flight *f, struct http_exchange *x, const flight_moment *at);
 /* Frees the waiter. */
 void flight_leave(waiter *w);
 void flight_ended(waiter *w);
-/* The next request to answer, which no longer waits; NULL: none is left. */
+/* Removes and returns the next waiting request; NULL when none is left. */
 struct http_exchange *flight_take(flight *f);

@@ -1,3 +1,6 @@
+/* A thread that reads acknowledged items from the store's journal and submits them to one exporter
+ * for each signal.  It saves its position in the store, so that a restart continues there; a window
+ * tracks items that complete out of order. */
 #include "server/forward.h"
 
 #include "server/window.h"
@@ -16,47 +19,48 @@
 enum { SIGNALS = 2, IN_FLIGHT = 16 };
 #define QUEUE (UINT64_C(64) << 20)
 #define JOURNAL (UINT64_C(256) << 20)
-#define SAVE_NS NS_PER_S        /* how far it came is written this often */
-#define REST_NS (5 * NS_PER_MS) /* between two looks at the journal: items come in groups */
-#define SAY_AGAIN_NS (60 * NS_PER_S)
+#define SAVE_NS NS_PER_S /* how often the position is saved */
+/* Pause between two reads of the journal, because items arrive in groups. */
+#define REST_NS (5 * NS_PER_MS)
+#define REPEAT_NS (60 * NS_PER_S)
 
 typedef struct lane {
     forward *of;
     otlp_config config;
-    exporter *exporter; /* NULL: ended */
+    exporter *exporter; /* NULL: closed */
     char *spool;
-    size_t bytes; /* under the lock: handed to the exporter and not settled */
-    bool outage;  /* under the lock: what is handed in goes onto the spool */
+    size_t bytes; /* under the lock: bytes submitted to the exporter and not settled */
+    bool outage;  /* under the lock: submitted items go to the spool */
 } lane;
 
 struct forward {
     arena arena;
     store *store;
     logger *log;
-    uint64_t queue, journal; /* most bytes */
+    uint64_t queue, journal; /* limits in bytes */
     lane lanes[SIGNALS];
     pthread_t thread;
-    bool has_thread,
-        left; /* left: an exporter's thread is stuck, and looks at us when it comes back */
+    bool has_thread, left; /* left: a stuck exporter thread uses this struct: never freed */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* on CLOCK_MONOTONIC */
+    pthread_cond_t changed; /* uses CLOCK_MONOTONIC */
     atomic_bool woken;
-    bool closing, full; /* full: there is more, and no room for it */
+    bool closing, full; /* full: an item waits for space in the queue */
     window window;
 
-    _Atomic uint64_t lost; /* items */
-    /* the thread's */
-    uint64_t seen; /* of the journal */
-    bool pressed;  /* the journal is half full of what waits for us */
-    uint64_t saved_at, lost_said, lost_said_at;
-    bool complained;
+    _Atomic uint64_t lost; /* number of lost items */
+    /* owned by the thread */
+    uint64_t seen; /* number of the last item read from the journal */
+    bool urgent;   /* the journal is half full of items to forward */
+    uint64_t saved_at, lost_reported, lost_reported_at;
+    bool warned;
 };
 
-/* The configuration says it all, but for the proxies that others would take. */
-static const char *no_variable(void *who, const char *name)
+/* Hides the environment, because the configuration replaces it. Proxy variables stay visible, so
+ * that they cause a warning. */
+static const char *no_variable(void *ctx, const char *name)
 {
-    (void)who;
+    (void)ctx;
     return strcasestr(name, "_proxy") ? getenv(name) : NULL;
 }
 
@@ -69,15 +73,15 @@ static bool configure(const forward_config *c, otlp_signal s, arena *a, otlp_con
     out->set_ca = "forward.ca: ";
     out->tls = c->tls;
     if (c->protocol && !otlp_protocol_parse(str_of(c->protocol), &out->protocol))
-        return err_set(e, ERR_USAGE, "forward.protocol: kiln speaks grpc and http/protobuf");
+        return err_set(e, ERR_USAGE, "forward.protocol must be grpc or http/protobuf");
     if (c->compression && !otlp_codec_parse(str_of(c->compression), &out->codec))
-        return err_set(e, ERR_USAGE, "forward.compression: kiln knows none, gzip and zstd");
+        return err_set(e, ERR_USAGE, "forward.compression must be none, gzip or zstd");
     for (size_t i = 0; i < c->headers.n; i++)
         if (!otlp_config_header(out, c->headers.v[i], a))
-            return err_set(e, ERR_USAGE, "forward.headers wants NAME=VALUE");
+            return err_set(e, ERR_USAGE, "forward.headers must have the form NAME=VALUE");
     if (!url_parse(str_of(c->to), &u, e)) return false;
-    if (u.path.n > 1) /* profiles and logs have one each */
-        return err_set(e, ERR_USAGE, "%s: forward wants an address without a path", c->to);
+    if (u.path.n > 1) /* each signal has its own path */
+        return err_set(e, ERR_USAGE, "%s: the address to forward to must not have a path", c->to);
     return otlp_config_address(out, str_of(c->to), !c->protocol, a, e);
 }
 
@@ -93,43 +97,44 @@ bool forward_check(const forward_config *c, err *e)
     return ok;
 }
 
-/* ---- what is logged ---- */
+/* ---- log ---- */
 
-static void tell(forward *f, bool trouble, const char *sentence, otlp_signal s, uint64_t items)
+static void report(forward *f, bool warning, const char *message, otlp_signal s, uint64_t items)
 {
-    log_write(f->log, &(log_line){.event = LOG_FORWARD,
-                                  .trouble = trouble,
-                                  .sentence = sentence,
-                                  .facts = {items ? (log_fact){"items", NULL, items}
-                                                  : (log_fact){"signal", otlp_signal_name(s), 0}}});
+    log_write(f->log,
+              &(log_line){.event = LOG_FORWARD,
+                          .warning = warning,
+                          .message = message,
+                          .fields = {items ? (log_field){"items", NULL, items}
+                                           : (log_field){"signal", otlp_signal_name(s), 0}}});
 }
 
-/* In the exporter's thread. */
-static void on_say(void *who, const char *sentence)
+/* Called in the exporter's thread. */
+static void on_message(void *ctx, const char *message)
 {
-    const lane *l = who;
-    tell(l->of, true, sentence, l->config.signal, 0);
+    const lane *l = ctx;
+    report(l->of, true, message, l->config.signal, 0);
 }
 
 static uint64_t now_ns(void) { return world_now(world_system()); }
 
-/* At once, then once a minute with the number since. */
-static void tell_lost(forward *f, bool now)
+/* Logs lost requests at once, then at most once a minute with the count since the last line. */
+static void report_lost(forward *f, bool now)
 {
     uint64_t lost = atomic_load(&f->lost), at = now_ns();
-    if (lost == f->lost_said) return;
-    if (!now && f->lost_said && at - f->lost_said_at < SAY_AGAIN_NS) return;
+    if (lost == f->lost_reported) return;
+    if (!now && f->lost_reported && at - f->lost_reported_at < REPEAT_NS) return;
     char text[160];
     snprintf(text, sizeof text,
              "%" PRIu64 " acknowledged requests left the journal before they were forwarded: "
              "the receiver was down or slow for too long",
-             lost - f->lost_said);
-    tell(f, true, text, 0, lost - f->lost_said);
-    f->lost_said = lost;
-    f->lost_said_at = at;
+             lost - f->lost_reported);
+    report(f, true, text, 0, lost - f->lost_reported);
+    f->lost_reported = lost;
+    f->lost_reported_at = at;
 }
 
-/* ---- what was settled ---- */
+/* ---- settled items ---- */
 
 static void wake(forward *f)
 {
@@ -139,10 +144,10 @@ static void wake(forward *f)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* In the exporter's thread. */
-static void on_settled(void *who, const settled *s)
+/* Called in the exporter's thread. */
+static void on_settled(void *ctx, const settled *s)
 {
-    lane *l = who;
+    lane *l = ctx;
     forward *f = l->of;
     bool failed = s->outcome == OUTCOME_UNSENT, spooled = s->outcome == OUTCOME_SPOOLED;
     pthread_mutex_lock(&f->lock);
@@ -155,15 +160,16 @@ static void on_settled(void *who, const settled *s)
 
 /* ---- following the store ---- */
 
-/* Memory first.  With a spool half of it, so that nothing is written to disk twice, until the journal fills up; an outage is
- * sat out in the journal, too. */
+/* Returns whether an item may be submitted now. With a spool only half of the queue is used until
+ * the journal fills up, so that nothing is written to disk twice. During an outage items wait in
+ * the journal. */
 static bool has_room(const forward *f, const lane *l, size_t n)
 {
-    uint64_t limit = l->spool && !f->pressed ? f->queue / 2 : f->queue;
-    return (!l->outage || f->pressed) && (!l->bytes || l->bytes + n <= limit);
+    uint64_t limit = l->spool && !f->urgent ? f->queue / 2 : f->queue;
+    return (!l->outage || f->urgent) && (!l->bytes || l->bytes + n <= limit);
 }
 
-/* Logs were stored as profiles. */
+/* Converts profiles that were received as logs back to logs. */
 static bool put_logs(const store_follow_item *i, buf *out)
 {
     arena a = {0};
@@ -175,7 +181,7 @@ static bool put_logs(const store_follow_item *i, buf *out)
     return ok;
 }
 
-static bool hand_on(forward *f, lane *l, uint64_t number, buf *bytes)
+static bool submit(forward *f, lane *l, uint64_t number, buf *bytes)
 {
     size_t n = bytes->n;
     pthread_mutex_lock(&f->lock);
@@ -191,9 +197,9 @@ static bool hand_on(forward *f, lane *l, uint64_t number, buf *bytes)
     return false;
 }
 
-static bool on_item(void *who, const store_follow_item *i)
+static bool on_item(void *ctx, const store_follow_item *i)
 {
-    forward *f = who;
+    forward *f = ctx;
     bool logs = str_starts(i->recognised, str_of(format_splunk_logs.name));
     lane *l = &f->lanes[logs ? OTLP_LOGS : OTLP_PROFILES];
     pthread_mutex_lock(&f->lock);
@@ -202,13 +208,13 @@ static bool on_item(void *who, const store_follow_item *i)
     pthread_mutex_unlock(&f->lock);
     if (full) return false;
     buf bytes = {0};
-    if (logs && !put_logs(i, &bytes)) { /* no memory, or nothing that logs can say */
+    if (logs && !put_logs(i, &bytes)) { /* out of memory, or not expressible as logs */
         buf_free(&bytes);
         atomic_fetch_add(&f->lost, 1);
         return true;
     }
     if (!logs) buf_str(&bytes, i->bytes);
-    bool ok = !bytes.failed && hand_on(f, l, i->number, &bytes);
+    bool ok = !bytes.failed && submit(f, l, i->number, &bytes);
     buf_free(&bytes);
     return ok;
 }
@@ -218,12 +224,12 @@ static void feed(forward *f)
     err e = {0};
     char text[400];
     uint64_t lost = 0;
-    f->pressed = store_lag_of(f->store).bytes > f->journal / 2;
+    f->urgent = store_lag_of(f->store).bytes > f->journal / 2;
     bool ok = store_follow_read(f->store, &f->seen, on_item, f, &lost, &e);
     if (lost) atomic_fetch_add(&f->lost, lost);
-    if (!ok && !f->complained) tell(f, true, err_text(&e, text, sizeof text), 0, 0);
-    f->complained = !ok;
-    tell_lost(f, false);
+    if (!ok && !f->warned) report(f, true, err_text(&e, text, sizeof text), 0, 0);
+    f->warned = !ok;
+    report_lost(f, false);
 }
 
 static void save(forward *f, bool now)
@@ -237,11 +243,11 @@ static void save(forward *f, bool now)
     pthread_mutex_unlock(&f->lock);
     f->saved_at = at;
     if (store_followed(f->store, through, &e)) return;
-    if (!f->complained) tell(f, true, err_text(&e, text, sizeof text), 0, 0);
-    f->complained = true;
+    if (!f->warned) report(f, true, err_text(&e, text, sizeof text), 0, 0);
+    f->warned = true;
 }
 
-/* false: the end. */
+/* Waits for new items. Returns false when the forwarder is closing. */
 static bool wait_for_more(forward *f)
 {
     struct timespec t;
@@ -257,29 +263,29 @@ static bool wait_for_more(forward *f)
     return !closing;
 }
 
-static void *follow(void *who)
+static void *follow(void *ctx)
 {
-    forward *f = who;
+    forward *f = ctx;
     do {
         feed(f);
         save(f, false);
     } while (wait_for_more(f));
-    feed(f); /* what was acknowledged last */
+    feed(f); /* the last acknowledged items */
     return NULL;
 }
 
 void forward_wake(forward *f) { wake(f); }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static bool make_spool(lane *l, const char *dir, err *e)
 {
     if (!dir) return true;
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return err_sys(e, errno, "cannot make the spool %s", dir);
+        return err_sys(e, errno, "cannot create the spool %s", dir);
     if (asprintf(&l->spool, "%s/%s", dir, otlp_signal_name(l->config.signal)) >= 0) return true;
     l->spool = NULL;
-    return err_set(e, ERR_LIMIT, "out of memory");
+    return err_memory(e);
 }
 
 static bool open_lane(forward *f, const forward_config *c, otlp_signal s, err *e)
@@ -289,15 +295,15 @@ static bool open_lane(forward *f, const forward_config *c, otlp_signal s, err *e
     if (!configure(c, s, &f->arena, &l->config, e) || !make_spool(l, c->spool, e)) return false;
     exporter_opts x = {.sender = {.config = &l->config,
                                   .agent = "kiln/" KILN_VERSION,
-                                  .max_age = SENDER_FOREVER, /* the journal has it */
+                                  .max_age = SENDER_FOREVER, /* the journal has the item */
                                   .in_flight = IN_FLIGHT,
                                   .settled = on_settled,
-                                  .say = on_say,
-                                  .who = l},
+                                  .say = on_message,
+                                  .ctx = l},
                        .spool_dir = l->spool,
                        .spool_max = c->spool_max,
                        .spill_at = f->queue / 2,
-                       .max_queue = SIZE_MAX / 2}; /* we hold it to our own limit */
+                       .max_queue = SIZE_MAX / 2}; /* has_room enforces forward.queue */
     l->exporter = exporter_open(&x, e);
     return l->exporter != NULL;
 }
@@ -307,16 +313,16 @@ static bool start_thread(forward *f, err *e)
     int r = pthread_create(&f->thread, NULL, follow, f);
     f->has_thread = r == 0;
     if (f->has_thread) pthread_setname_np(f->thread, "kiln-forward");
-    return f->has_thread || err_sys(e, r, "no thread to forward with");
+    return f->has_thread || err_sys(e, r, "cannot start the forwarding thread");
 }
 
-static void tell_proxy(forward *f)
+static void report_proxy(forward *f)
 {
     const char *name = otlp_ignored_proxy(&f->lanes[OTLP_PROFILES].config);
     char text[160];
-    snprintf(text, sizeof text, "%s is set: kiln uses no proxy, and forwards directly",
+    snprintf(text, sizeof text, "%s is set, but kiln does not use proxies: it forwards directly",
              name ? name : "");
-    if (name) tell(f, true, text, OTLP_PROFILES, 0);
+    if (name) report(f, true, text, OTLP_PROFILES, 0);
 }
 
 static bool start(forward *f, const forward_config *c, err *e)
@@ -324,16 +330,16 @@ static bool start(forward *f, const forward_config *c, err *e)
     if (!open_lane(f, c, OTLP_PROFILES, e) || !open_lane(f, c, OTLP_LOGS, e) ||
         !store_follow(f->store, f->journal, &f->seen, e))
         return false;
-    tell_proxy(f);
+    report_proxy(f);
     uint64_t waiting = store_lag_of(f->store).items;
-    if (waiting) tell(f, false, "forwarding goes on where it ended", 0, waiting);
+    if (waiting) report(f, false, "forwarding continues where it stopped", 0, waiting);
     return start_thread(f, e);
 }
 
 forward *forward_open(const forward_config *c, store *s, logger *log, err *e)
 {
     forward *f = calloc(1, sizeof *f);
-    if (!f) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!f) return err_memory(e), NULL;
     f->store = s, f->log = log;
     f->queue = c->queue ? c->queue : QUEUE;
     f->journal = c->journal ? c->journal : JOURNAL;
@@ -363,7 +369,7 @@ void forward_stop(forward *f, uint64_t timeout_ns)
     }
     if (!f->has_thread) return;
     save(f, true);
-    tell_lost(f, true);
+    report_lost(f, true);
 }
 
 void forward_close(forward *f)

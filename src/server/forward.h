@@ -1,12 +1,14 @@
-/* server/forward.h - passes on what was received, as an intermediary would: the same bytes and the same signal.
+/* server/forward.h - forwards received profiles to another receiver, as the same bytes and signal.
  *
- *   acknowledged ─► journal of the store ─► memory ─► receiver, IN_FLIGHT requests at a time
- *                        │                    └─► spool, when the journal fills up, or a request failed
+ *   acknowledged ─► journal of the store ─► memory ─► receiver, up to IN_FLIGHT concurrent requests
+ *                        │                    └─► spool, when the journal fills up or a request fails
  *                        └─► lost: counted and logged
  *
- * It follows the store (store_follow): senders never wait for the receiver, a restart goes on where forwarding ended, and what was
- * acknowledged arrives at least once.  A receiver that is down or slow costs memory up to forward.queue and disk up to
- * forward.journal-size, then forward.spool-size if there is a spool; what does not fit there is lost, counted and logged. */
+ * Forwarding follows the journal of the store (store_follow). Senders never wait for the receiver,
+ * a restart continues where forwarding stopped, and every acknowledged request arrives at least
+ * once. While the receiver is down or slow, requests occupy memory up to forward.queue and disk up
+ * to forward.journal-size, then forward.spool-size if there is a spool. Requests beyond that are
+ * lost, counted and logged. */
 #pragma once
 #include "otlp/exporter.h"
 #include "server/config.h"
@@ -14,26 +16,28 @@
 
 typedef struct forward forward;
 
-/* Would forward_open do?  Opens nothing. */
+/* Checks the configuration. Opens no connections, and no files except those of TLS. */
 NODISCARD bool forward_check(const forward_config *c, err *e);
 
-/* Starts its threads; a spool has a directory of its own for each signal.  The texts of *c must outlive it, and so must the store
- * until forward_stop. */
+/* Starts the threads. A spool has a subdirectory for each signal. The texts of *c must outlive the
+ * forwarder; the store must live until forward_stop. */
 NODISCARD forward *forward_open(const forward_config *c, store *s, logger *log, err *e);
 
-/* Sends what it can within the time and ends the threads; the rest is for the next start.  NULL is fine. */
+/* Sends as many requests as it can within the time and ends the threads. The next start sends the
+ * rest. Accepts NULL. */
 void forward_stop(forward *f, uint64_t timeout_ns);
 void forward_close(forward *f); /* after forward_stop */
 
-/* Something was acknowledged.  Any thread, also after forward_stop. */
+/* Notifies the forwarder that a request was acknowledged. Callable from any thread, also after
+ * forward_stop. */
 void forward_wake(forward *f);
 
 otlp_counts forward_counted(const forward *f, otlp_signal s); /* before forward_stop */
 
 #define FORWARD_STATE(X)                                                                           \
-    X(gauge, waiting_requests, "requests acknowledged that were not yet forwarded")                \
-    X(gauge, journal_bytes, "bytes of the journal kept for them after compaction")                 \
-    X(counter, lost_requests, "requests acknowledged that were lost before they were forwarded")
+    X(gauge, waiting_requests, "acknowledged requests that are not forwarded yet")                 \
+    X(gauge, journal_bytes, "journal bytes retained for them after compaction")                    \
+    X(counter, lost_requests, "acknowledged requests that were lost before they were forwarded")
 
 typedef struct forward_state {
 #define X(kind, name, what) uint64_t name;

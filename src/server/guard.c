@@ -1,3 +1,4 @@
+/* Loads token files and compares tokens in constant time.  Only SHA-256 digests stay in memory. */
 #include "server/guard.h"
 
 #include "sys/file.h"
@@ -11,7 +12,6 @@
 
 enum { TOKENS = 256, TOKEN_LEAST = 16, TOKEN_MOST = 512, FILE_MOST = 256 << 10 };
 
-/* Only digests are kept: they compare in the same time whatever was sent. */
 typedef struct digest {
     uint8_t v[SHA256_BYTES];
 } digest;
@@ -50,8 +50,9 @@ static bool take_line(token_file *f, str text, size_t number, err *e)
     str token = {text.p, n};
     if (!text.n || text.p[0] == '#' || !n) return true;
     if (!token_valid(token))
-        return err_set(e, ERR_MALFORMED, "%s: line %zu: a token has %d to %d visible characters",
-                       f->path, number, TOKEN_LEAST, TOKEN_MOST);
+        return err_set(e, ERR_MALFORMED,
+                       "%s: line %zu: a token must have %d to %d visible characters", f->path,
+                       number, TOKEN_LEAST, TOKEN_MOST);
     if (f->n == TOKENS) return err_set(e, ERR_LIMIT, "%s: more than %d tokens", f->path, TOKENS);
     digest_of(token, &f->tokens[f->n++]);
     return true;
@@ -66,7 +67,7 @@ static bool take_text(token_file *f, str text, err *e)
         n += end != NULL;
         text = (str){text.p + n, text.n - n};
     }
-    return true; /* none: all were revoked */
+    return true; /* an empty file revokes all tokens */
 }
 
 static bool load(token_file *f, const struct stat *st, err *e)
@@ -74,7 +75,8 @@ static bool load(token_file *f, const struct stat *st, err *e)
     token_file next = {.path = f->path, .changed = st->st_mtim, .bytes = st->st_size};
     file_bytes b;
     if (st->st_mode & S_IRWXO)
-        return err_set(e, ERR_SYS, "%s: everybody may read these tokens: chmod o-rwx", f->path);
+        return err_set(e, ERR_SYS, "%s: other users may read this token file: run chmod o-rwx",
+                       f->path);
     if (st->st_size > FILE_MOST) return err_set(e, ERR_LIMIT, "%s: too large", f->path);
     if (!file_read(f->path, FILE_MOST, &b, e)) return false;
     bool ok = take_text(&next, b.bytes, e);
@@ -100,7 +102,7 @@ guard *guard_open(const char *write_file, const char *read_file, err *e)
 {
     guard *g = calloc(1, sizeof *g);
     bool read;
-    if (!g) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!g) return err_memory(e), NULL;
     g->files[RIGHT_WRITE].path = write_file;
     g->files[RIGHT_READ].path = read_file;
     if (refresh(&g->files[RIGHT_WRITE], &read, e) && refresh(&g->files[RIGHT_READ], &read, e))
@@ -115,7 +117,7 @@ bool guard_refresh(guard *g, err *e)
 {
     bool read = false;
     for (int i = 0; i < RIGHTS;
-         i++) { /* each by itself: a token taken back in one is not kept by the other */
+         i++) { /* an error in one file must not delay a revocation in the other */
         err own = {0};
         if (!refresh(&g->files[i], &read, &own) && !e->code) *e = own;
     }
@@ -135,9 +137,9 @@ const char *guard_empty(const guard *g, right r)
     return f->path && !f->n ? f->path : NULL;
 }
 
-bool guard_guards(const guard *g, right r) { return g->files[r].path != NULL; }
+bool guard_has(const guard *g, right r) { return g->files[r].path != NULL; }
 
-guard_verdict guard_ask(const guard *g, right r, const http_message *m)
+guard_verdict guard_check(const guard *g, right r, const http_message *m)
 {
     const token_file *f = &g->files[r];
     if (!f->path) return GUARD_OPEN;

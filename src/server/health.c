@@ -1,3 +1,4 @@
+/* Implements gRPC health checks without generated code: both messages have one field. */
 #include "server/health.h"
 
 #include "otlp/receive.h"
@@ -8,19 +9,19 @@ enum { MAX_REQUEST = 4 << 10, SERVING = 1, NOT_SERVING = 2 };
 
 bool health_is_check(str path) { return str_eq(path, STR("/grpc.health.v1.Health/Check")); }
 
-/* HealthCheckRequest {1: service} */
+/* Decodes HealthCheckRequest {1: service}. */
 static bool read_service(const http_message *m, arena *a, str *service, err *e)
 {
     str message;
     *service = (str){"", 0};
-    if (receive_open_grpc(m, MAX_REQUEST, a, &message, e) != VERDICT_TAKEN) return false;
+    if (receive_open_grpc(m, MAX_REQUEST, a, &message, e) != VERDICT_ACCEPTED) return false;
     pb_cur c = pb_open(message.p, message.n, e);
     for (pb_field f; pb_next(&c, &f);)
         if (f.number == 1 && !pb_text(&c, &f, "service", service)) return false;
     return pb_ok(&c);
 }
 
-/* HealthCheckResponse {1: status} */
+/* Encodes HealthCheckResponse {1: status}. */
 static void put_response(buf *b, bool ready)
 {
     uint8_t prefix[GRPC_PREFIX];
@@ -32,7 +33,7 @@ static void put_response(buf *b, bool ready)
     buf_free(&message);
 }
 
-void health_answer(http_exchange *x, bool ready)
+void health_respond(http_exchange *x, bool ready)
 {
     arena a = {.budget = 64 << 10};
     err e = {0};
@@ -44,7 +45,7 @@ void health_answer(http_exchange *x, bool ready)
     if (!read_service(http_exchange_message(x), &a, &service, &e))
         code = GRPC_INVALID_ARGUMENT, text = e.msg;
     else if (service.n && !receive_has_service(service))
-        code = GRPC_NOT_FOUND, text = "no such service here";
+        code = GRPC_NOT_FOUND, text = "unknown service";
     else
         put_response(&body, ready);
     snprintf(status, sizeof status, "%d", (int)code);
@@ -53,12 +54,12 @@ void health_answer(http_exchange *x, bool ready)
     grpc_put_message_text(&encoded, str_of(text));
     http_header trailers[] = {{STR("grpc-status"), str_of(status)},
                               {STR("grpc-message"), buf_view(&encoded)}};
-    http_answer(x, &(http_response){.status = 200,
-                                    .head = &head,
-                                    .n_head = 1,
-                                    .body = &body,
-                                    .trailers = trailers,
-                                    .n_trailers = code == GRPC_OK ? 1 : 2});
+    http_respond(x, &(http_response){.status = 200,
+                                     .head = &head,
+                                     .n_head = 1,
+                                     .body = &body,
+                                     .trailers = trailers,
+                                     .n_trailers = code == GRPC_OK ? 1 : 2});
     buf_free(&encoded);
     arena_free(&a);
 }

@@ -1,6 +1,10 @@
+/* Accepts requests of senders. Small ones are decoded in the loop; large ones, and small ones that
+ * decompress to much, in the pool. A request is acknowledged only after the store has synced it.
+ * Memory for decoding is released before that, because many requests may wait for a slow disk. */
 #include "server/ingest.h"
 
 #include "server/forward.h"
+#include "store/embedded_options.h"
 #include "base/ban.h"
 #include <inttypes.h>
 #include <pthread.h>
@@ -9,28 +13,29 @@
 #include <strings.h>
 
 #define IN_LOOP ((size_t)256 << 10)
-#define QUICK_IN_LOOP 4 /* times IN_LOOP: of what is read as fast as it comes */
-#define SIFT_IN_LOOP                                                                               \
-    ((size_t)16 << 10) /* bytes of a body with broken profiles that is sifted in the loop */
-#define LOOP_MEMORY 16 /* times that: what needs more is read again in the pool */
+#define QUICK_IN_LOOP 4 /* factor of IN_LOOP for plain protobuf, which decodes fastest */
+/* Largest body with invalid profiles that is filtered in the loop. */
+#define FILTER_IN_LOOP ((size_t)16 << 10)
+#define LOOP_MEMORY 16 /* factor of IN_LOOP: memory for decoding in the loop; more needs the pool */
 #define MAX_MESSAGE ((size_t)128 << 20)
 #define MEMORY ((size_t)160 << 20)
-#define SHARE 4 /* of message and memory: what needs more is read again when no other such one is */
+#define SHARE 4 /* of message and memory: requests that need more are decoded one at a time */
 #define KEEP_ARENA ((size_t)8 << 20)
-#define RETRY_PRESSED NS_PER_S
+#define RETRY_OVERLOADED NS_PER_S
 enum { SPARE_ARENAS = 4, SPARE_REQUESTS = 256 };
 #define RETRY_DISK (5 * NS_PER_S)
 
-/* A request on its way.  Its exchange is NULL once the sender is gone: the data is kept all the same. */
+/* A request in progress.  Its exchange is NULL once the sender has disconnected; the data is stored
+ * anyway. */
 typedef struct request {
-    job job; /* first: the pool hands it back */
+    job job; /* first member: the pool returns it */
     struct request *next;
     ingest *of;
     http_exchange *x;
     receive_route route;
-    http_message message; /* of a job: taken from the exchange, which may go */
-    arena arena;          /* of a job */
-    ledger *ledger;       /* of a job */
+    http_message message; /* for a job: moved from the exchange, which may end first */
+    arena arena;          /* for a job */
+    ledger *ledger;       /* for a job */
     received got;
     err why;
     verdict verdict;
@@ -38,7 +43,7 @@ typedef struct request {
     uint64_t deadline; /* loop_now; 0: none */
     size_t n_bytes;
     uint64_t arrival;           /* Unix ns */
-    size_t max_message, memory; /* a reload may change them meanwhile */
+    size_t max_message, memory; /* copies: a reload may change the limits */
     char peer[INGEST_NAME];
 } request;
 
@@ -47,27 +52,28 @@ struct ingest {
     store *store;
     pool *pool;
     ingest_opts o;
-    ingest_ears ears;
-    arena
-        scratch; /* of the request that is read in the loop; its seed, a random one, is that of all */
-    ledger ledger; /* of the same */
+    ingest_callbacks callbacks;
+    /* For the request that is decoded in the loop; its random seed is used for all requests. */
+    arena scratch;
+    ledger ledger; /* for the request that is decoded in the loop */
     ledger losses;
     ingest_counts n;
     uint64_t rejected_by[RECEIVE_REASONS];
     ingest_source recognised[INGEST_RECOGNISED], senders[INGEST_SENDERS];
     size_t n_recognised, n_senders;
-    loop_timer push; /* something was put */
+    loop_timer push; /* armed after store_put */
     pthread_mutex_t lock;
-    request *durable;           /* under lock: told by the store, not yet answered */
-    arena arenas[SPARE_ARENAS]; /* under lock: of jobs that are done, for the next ones */
+    request *durable;           /* under lock: durable, but without a response yet */
+    arena arenas[SPARE_ARENAS]; /* under lock: arenas for reuse */
     size_t n_arenas;
-    request *spare; /* requests that are done, for the next ones; by next */
+    request *spare; /* requests for reuse */
     size_t n_spare;
 };
 
-/* ---- who sent what ---- */
+/* ---- statistics of senders ---- */
 
-/* The entry of this name; when all are taken, the one that was silent longest. */
+/* Returns the entry of this name. When the table is full, it replaces the entry that was inactive
+ * longest. */
 static ingest_source *source_of(ingest_source *v, size_t *n, size_t max, const char *name)
 {
     ingest_source *oldest = v;
@@ -86,7 +92,7 @@ static void count_source(ingest_source *s, const request *r, uint64_t now)
     s->requests++;
     s->bytes += r->n_bytes;
     s->last = now;
-    if (r->verdict != VERDICT_TAKEN) {
+    if (r->verdict != VERDICT_ACCEPTED) {
         s->refused++;
         return;
     }
@@ -94,7 +100,8 @@ static void count_source(ingest_source *s, const request *r, uint64_t now)
     s->samples += r->n_samples;
 }
 
-/* What fits of a user agent: whole products ("kiln-agent/0.1.0 OTel-OTLP-Exporter-C/0.1.0"), or the beginning of one. */
+/* Returns the part of a user agent that fits: whole products ("kiln-agent/0.1.0
+ * OTel-OTLP-Exporter-C/0.1.0"), or the beginning of the first. */
 static str agent_name(str agent)
 {
     if (agent.n <= INGEST_AGENT) return agent;
@@ -110,24 +117,24 @@ void ingest_name_sender(http_exchange *x, char out[INGEST_NAME])
     str agent = agent_name(http_headers_get(&http_exchange_message(x)->head, "user-agent"));
     int n = colon ? (int)(colon - peer) : (int)strlen(peer);
     snprintf(out, INGEST_NAME, "%.*s %.*s", n, peer, (int)agent.n, agent.n ? agent.p : "");
-    for (char *c = out; *c; c++) /* it goes into logs, JSON and the store: whole characters, and */
-        if (*c < ' ' || *c > '~') *c = '?'; /* none that moves a cursor */
+    for (char *c = out; *c; c++) /* logs, JSON and the store need printable text */
+        if (*c < ' ' || *c > '~') *c = '?';
 }
 
 static uint64_t *counter_of(ingest *i, verdict v)
 {
     switch (v) {
-    case VERDICT_TAKEN: return &i->n.taken;
+    case VERDICT_ACCEPTED: return &i->n.taken;
     case VERDICT_MALFORMED: return &i->n.malformed;
     case VERDICT_METHOD:
     case VERDICT_MEDIA: return &i->n.media;
     case VERDICT_TOO_LARGE: return &i->n.too_large;
-    case VERDICT_PRESSED: return &i->n.pressed;
+    case VERDICT_OVERLOADED: return &i->n.pressed;
     case VERDICT_UNAVAILABLE: return &i->n.unavailable;
     case VERDICT_LATE: return &i->n.late;
     case VERDICT_UNKNOWN: return &i->n.unknown;
     case VERDICT_UNAUTHENTICATED: return &i->n.unauthorized;
-    case VERDICT_FOREIGN: return &i->n.foreign;
+    case VERDICT_CROSS_SITE: return &i->n.foreign;
     }
     return &i->n.malformed;
 }
@@ -135,7 +142,7 @@ static uint64_t *counter_of(ingest *i, verdict v)
 static uint64_t wall_now(const ingest *i)
 {
     const world *w = loop_world(i->loop);
-    return w->wall(w->who);
+    return w->wall(w->ctx);
 }
 
 static void count(ingest *i, const request *r)
@@ -143,7 +150,7 @@ static void count(ingest *i, const request *r)
     uint64_t now = wall_now(i);
     i->n.requests++;
     ++*counter_of(i, r->verdict);
-    if (r->verdict == VERDICT_TAKEN) {
+    if (r->verdict == VERDICT_ACCEPTED) {
         i->n.profiles += r->got.n_items - r->got.n_rejected;
         i->n.samples += r->n_samples;
         i->n.rejected += r->got.n_rejected;
@@ -157,26 +164,26 @@ static void count(ingest *i, const request *r)
             now);
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void reply(http_exchange *x, const receive_route *route, verdict v, const received *got,
                   const err *why)
 {
     receive_reply out;
-    uint64_t retry = v == VERDICT_UNAVAILABLE ? RETRY_DISK : RETRY_PRESSED;
-    receive_answer(route, v, got, why, retry, &out);
-    http_answer(x, &(http_response){.status = out.status,
-                                    .head = out.head,
-                                    .n_head = out.n_head,
-                                    .body = &out.body,
-                                    .trailers = out.trailers,
-                                    .n_trailers = out.n_trailers});
+    uint64_t retry = v == VERDICT_UNAVAILABLE ? RETRY_DISK : RETRY_OVERLOADED;
+    receive_respond(route, v, got, why, retry, &out);
+    http_respond(x, &(http_response){.status = out.status,
+                                     .head = out.head,
+                                     .n_head = out.n_head,
+                                     .body = &out.body,
+                                     .trailers = out.trailers,
+                                     .n_trailers = out.n_trailers});
     receive_reply_free(&out);
 }
 
-/* ---- passing on ---- */
+/* ---- forwarding ---- */
 
-/* One message of this format in protobuf: the bytes can be kept as they came. */
+/* Returns whether the body is one protobuf message of this format, which is stored as received. */
 static bool is_as_it_came(const request *r, const format *f)
 {
     const document *d = &r->got.doc;
@@ -184,15 +191,15 @@ static bool is_as_it_came(const request *r, const format *f)
            d->bytes.n == r->got.payload.n && d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
 }
 
-/* What a sender repeats because our answer got lost was passed on the first time. */
-static void pass_on(const request *r)
+/* Wakes the forwarder, except for duplicates: they were forwarded the first time. */
+static void notify_forward(const request *r)
 {
     size_t n = r->got.n_items - r->got.n_rejected;
-    if (r->of->ears.forward && r->verdict == VERDICT_TAKEN && r->n_duplicates < n)
-        forward_wake(r->of->ears.forward);
+    if (r->of->callbacks.forward && r->verdict == VERDICT_ACCEPTED && r->n_duplicates < n)
+        forward_wake(r->of->callbacks.forward);
 }
 
-/* Pages that were touched before cost nothing. */
+/* Returns an arena, if possible a used one, whose pages are already mapped. */
 static arena take_arena(ingest *i, size_t budget)
 {
     pthread_mutex_lock(&i->lock);
@@ -205,20 +212,20 @@ static arena take_arena(ingest *i, size_t budget)
 
 static void free_arena(ingest *i, arena *a)
 {
-    bool keep = a->used <= KEEP_ARENA;
+    bool reuse = a->used <= KEEP_ARENA;
     arena_reset(a);
     pthread_mutex_lock(&i->lock);
-    keep = keep && i->n_arenas < SPARE_ARENAS;
-    if (keep) i->arenas[i->n_arenas++] = *a;
+    reuse = reuse && i->n_arenas < SPARE_ARENAS;
+    if (reuse) i->arenas[i->n_arenas++] = *a;
     pthread_mutex_unlock(&i->lock);
-    if (!keep) arena_free(a);
+    if (!reuse) arena_free(a);
     *a = (arena){0};
 }
 
-/* What only reading needed.  While the disk is slow many requests wait for it: they should be small. */
-static void let_go(request *r, bool body)
+/* Releases memory that only decoding needs, because many requests may wait for a slow disk. */
+static void release(request *r, bool body)
 {
-    if (r->x && body) http_message_answered(http_exchange_message(r->x));
+    if (r->x && body) http_message_drop_body(http_exchange_message(r->x));
     if (body) http_message_free(&r->message);
     if (r->arena.live || r->arena.spare) free_arena(r->of, &r->arena);
     free(r->ledger);
@@ -238,7 +245,7 @@ static void free_request(request *r)
 {
     ingest *i = r->of;
     r->x = NULL;
-    let_go(r, true);
+    release(r, true);
     if (i->n_spare == SPARE_REQUESTS) {
         free(r);
         return;
@@ -252,17 +259,17 @@ static void finish(request *r)
 {
     ingest *i = r->of;
     count(i, r);
-    pass_on(r);
-    if (r->verdict != VERDICT_TAKEN && i->ears.refused)
-        i->ears.refused(i->ears.who, r->peer, r->verdict, r->why.msg);
-    if (r->verdict == VERDICT_TAKEN && r->got.n_rejected && i->ears.rejected)
-        i->ears.rejected(i->ears.who, r->peer, r->got.n_rejected, r->got.why);
+    notify_forward(r);
+    if (r->verdict != VERDICT_ACCEPTED && i->callbacks.refused)
+        i->callbacks.refused(i->callbacks.ctx, r->peer, r->verdict, r->why.msg);
+    if (r->verdict == VERDICT_ACCEPTED && r->got.n_rejected && i->callbacks.rejected)
+        i->callbacks.rejected(i->callbacks.ctx, r->peer, r->got.n_rejected, r->got.why);
     if (r->x) {
         *http_exchange_user(r->x) = NULL;
         if (r->why.code == ERR_SYS &&
-            r->why.sys) { /* of the store: the log has the file and errno */
+            r->why.sys) { /* an error of the store: only the log gets file and errno */
             r->why = (err){0};
-            err_set(&r->why, ERR_SYS, "new data cannot be stored at present: try again later");
+            err_set(&r->why, ERR_SYS, "new data cannot be stored at the moment: try again later");
         }
         reply(r->x, &r->route, r->verdict, &r->got, &r->why);
     }
@@ -277,15 +284,15 @@ static void fail(request *r, verdict v)
 
 /* ---- the store ---- */
 
-/* In the writer's thread. */
-static void on_durable(void *cookie, const store_result *result)
+/* Called in the store's writer thread. */
+static void on_durable(void *cookie, const store_put_result *result)
 {
     request *r = cookie;
     ingest *i = r->of;
     r->n_duplicates = r->got.n_duplicates = result->n_duplicates;
     if (result->refused) {
         r->why = *result->refused;
-        r->verdict = result->refused->code == ERR_LIMIT ? VERDICT_PRESSED : VERDICT_UNAVAILABLE;
+        r->verdict = err_exhausted(result->refused) ? VERDICT_OVERLOADED : VERDICT_UNAVAILABLE;
     }
     pthread_mutex_lock(&i->lock);
     bool first = !i->durable;
@@ -309,26 +316,28 @@ void ingest_settle(ingest *i)
 
 enum { LEND = 64 << 10 };
 
-/* A large message stays where it came in until it is durable: it is the request's own then, whatever becomes of its sender. */
-static bool lend_body(request *r, store_item *item)
+/* Lends a large body to the store instead of copying it. The request takes ownership of the body,
+ * so that it lives on if the sender disconnects. */
+static bool lend_body(request *r, store_item *item, embedded_room *room)
 {
     http_message *m = r->message.body.p || !r->x ? &r->message : http_exchange_message(r->x);
     const buf *b = &m->body;
     if (item->bytes.n < LEND || item->bytes.p < b->p || item->bytes.p > b->p + b->n) return false;
-    item->before = (size_t)(item->bytes.p - b->p) + b->head;
-    item->after = b->cap - (size_t)(item->bytes.p - b->p) - item->bytes.n;
+    room->before = (size_t)(item->bytes.p - b->p) + b->head;
+    room->after = b->cap - (size_t)(item->bytes.p - b->p) - item->bytes.n;
+    item->room = room;
     if (m != &r->message) http_message_move(m, &r->message);
     return true;
 }
 
-static void on_push(void *who) { store_push(((ingest *)who)->store); }
+static void on_push(void *ctx) { store_push(((ingest *)ctx)->store); }
 
-/* The request is read: into the store with it. */
-static void keep(request *r, const ledger *losses)
+/* Stores a decoded request. */
+static void store_request(request *r, const ledger *losses)
 {
     ingest *i = r->of;
     const model *m = &r->got.doc.model;
-    if (r->verdict != VERDICT_TAKEN || !m->profiles.n) {
+    if (r->verdict != VERDICT_ACCEPTED || !m->profiles.n) {
         finish(r);
         return;
     }
@@ -345,33 +354,34 @@ static void keep(request *r, const ledger *losses)
                        .more = true,
                        .done = on_durable,
                        .cookie = r};
-    bool lent = lend_body(r, &item);
-    if (store_put(i->store, &item, &r->why)) { /* copied; on_durable has the rest */
+    embedded_room room;
+    bool lent = lend_body(r, &item, &room);
+    if (store_put(i->store, &item, &r->why)) { /* on_durable continues */
         if (!i->push.armed)
-            loop_arm(i->loop, &i->push, 0); /* when this round of the loop is over */
-        let_go(r, !lent);
+            loop_arm(i->loop, &i->push, 0); /* at the end of this turn of the loop */
+        release(r, !lent);
         return;
     }
-    fail(r, r->why.code == ERR_LIMIT ? VERDICT_PRESSED
+    fail(r, err_exhausted(&r->why)   ? VERDICT_OVERLOADED
             : r->why.code == ERR_SYS ? VERDICT_UNAVAILABLE
                                      : VERDICT_MALFORMED);
 }
 
-/* ---- reading ---- */
+/* ---- decoding ---- */
 
-/* Into the pool, or refused. */
+/* Submits a job to the pool, or rejects the request. */
 static void submit(request *r)
 {
-    r->verdict = VERDICT_UNAVAILABLE; /* unless it gets that far */
+    r->verdict = VERDICT_UNAVAILABLE; /* if the pool closes before the job runs */
     r->why = (err){0};
-    err_set(&r->why, ERR_SYS, "the server is going away");
+    err_set(&r->why, ERR_SYS, "the server is shutting down");
     if (r->ledger && pool_submit(r->of->pool, &r->job)) return;
     r->why = (err){0};
-    err_set(&r->why, ERR_LIMIT, "too many large requests at once");
-    fail(r, VERDICT_PRESSED);
+    err_set(&r->why, ERR_BUSY, "too many large requests at once");
+    fail(r, VERDICT_OVERLOADED);
 }
 
-/* What the sender would throw away when it came. */
+/* Returns whether the sender's deadline has passed. */
 static bool is_late(const request *r) { return r->deadline && loop_now(r->of->loop) > r->deadline; }
 
 static void work(job *j)
@@ -386,21 +396,21 @@ static void work(job *j)
                                               .ledger = r->ledger,
                                               .arrival = r->arrival},
                               &r->arena, &r->got, &r->why);
-    if (r->verdict != VERDICT_TAKEN)
-        free_arena(r->of, &r->arena); /* it may wait for the loop for a while */
+    if (r->verdict != VERDICT_ACCEPTED)
+        free_arena(r->of, &r->arena); /* the response may wait for the loop */
 }
 
 static void worked(job *j)
 {
     request *r = (request *)j;
     if (is_late(r)) {
-        err_set(&r->why, ERR_LIMIT, "the deadline of the call has passed");
+        err_set(&r->why, ERR_BUSY, "the deadline of the call has passed");
         fail(r, VERDICT_LATE);
     } else if (r->verdict == VERDICT_TOO_LARGE && !j->large) {
         j->large = true;
         submit(r);
     } else {
-        keep(r, r->ledger);
+        store_request(r, r->ledger);
     }
 }
 
@@ -413,8 +423,9 @@ static void read_in_pool(request *r)
     submit(r);
 }
 
-/* Few bytes may be much work: a quarter of a megabyte of gzip is a quarter of a gigabyte of zeros, and everybody waits for the
- * loop. */
+/* Decodes in the loop with a small budget, because all connections wait while it decodes: 256 KiB
+ * of gzip may contain 256 MiB of zeros. If the budget is not enough, the pool decodes the
+ * request. */
 static void read_here(request *r)
 {
     ingest *i = r->of;
@@ -427,18 +438,19 @@ static void read_here(request *r)
     receive_opts o = {.max_message = most < r->max_message ? most : r->max_message,
                       .ledger = &i->ledger,
                       .arrival = r->arrival,
-                      .no_sift = http_exchange_message(r->x)->body.n > SIFT_IN_LOOP};
+                      .no_filter = http_exchange_message(r->x)->body.n > FILTER_IN_LOOP};
     r->verdict =
         receive_read(&r->route, http_exchange_message(r->x), &o, &i->scratch, &r->got, &r->why);
-    if ((r->verdict == VERDICT_TOO_LARGE && !all) || r->got.sift) {
+    if ((r->verdict == VERDICT_TOO_LARGE && !all) || r->got.needs_filter) {
         r->why = (err){0};
         read_in_pool(r);
     } else {
-        keep(r, &i->ledger);
+        store_request(r, &i->ledger);
     }
 }
 
-/* Protobuf that is not packed is read in less time than it takes to hand it to another thread and back. */
+/* Returns whether the body is uncompressed protobuf, which decodes faster than a job gets to
+ * another thread and back. */
 static bool is_quick(const receive_route *route, const http_message *m)
 {
     str type = http_headers_get(&m->head, "content-type");
@@ -455,8 +467,8 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
     uint64_t timeout;
     if (!r) {
         err e = {0};
-        err_set(&e, ERR_LIMIT, "out of memory");
-        reply(x, route, VERDICT_PRESSED, NULL, &e);
+        err_memory(&e);
+        reply(x, route, VERDICT_OVERLOADED, NULL, &e);
         return;
     }
     *r = (request){.of = i,
@@ -471,12 +483,13 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
     if (grpc_timeout_parse(http_headers_get(&m->head, "grpc-timeout"), &timeout) &&
         ckd_add(&r->deadline, loop_now(i->loop), timeout))
         r->deadline = 0;
-    if (m->trouble == HTTP_TOO_LARGE) {
-        err_set(&r->why, ERR_LIMIT, "the request is over the limit of %zu bytes", m->body.limit);
+    if (m->failure == HTTP_TOO_LARGE) {
+        err_set(&r->why, ERR_LIMIT, "the request is larger than the limit of %zu bytes",
+                m->body.limit);
         fail(r, VERDICT_TOO_LARGE);
-    } else if (m->trouble == HTTP_PRESSED) {
-        err_set(&r->why, ERR_LIMIT, "too much is being sent at once");
-        fail(r, VERDICT_PRESSED);
+    } else if (m->failure == HTTP_OVERLOADED) {
+        err_set(&r->why, ERR_BUSY, "too much data is being sent at once");
+        fail(r, VERDICT_OVERLOADED);
     } else if (m->body.n > (is_quick(route, m) ? QUICK_IN_LOOP : 1) * i->o.in_loop) {
         read_in_pool(r);
     } else {
@@ -500,11 +513,11 @@ void ingest_refuse(ingest *i, http_exchange *x, const receive_route *route, verd
     ingest_name_sender(x, peer);
     i->n.requests++;
     ++*counter_of(i, v);
-    if (i->ears.refused) i->ears.refused(i->ears.who, peer, v, why);
+    if (i->callbacks.refused) i->callbacks.refused(i->callbacks.ctx, peer, v, why);
     reply(x, route, v, NULL, &e);
 }
 
-/* ---- the whole ---- */
+/* ---- open and close ---- */
 
 void ingest_limits(ingest *i, const ingest_opts *o)
 {
@@ -514,15 +527,15 @@ void ingest_limits(ingest *i, const ingest_opts *o)
     if (!i->o.memory) i->o.memory = MEMORY;
 }
 
-ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, const ingest_ears *ears,
-                    err *e)
+ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o,
+                    const ingest_callbacks *callbacks, err *e)
 {
     ingest *i = calloc(1, sizeof *i);
-    if (!i) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    i->loop = l, i->store = s, i->pool = p, i->ears = *ears;
-    i->push = (loop_timer){.due = on_push, .who = i};
+    if (!i) return err_memory(e), NULL;
+    i->loop = l, i->store = s, i->pool = p, i->callbacks = *callbacks;
+    i->push = (loop_timer){.due = on_push, .ctx = i};
     ingest_limits(i, o);
-    i->scratch.seed = loop_world(l)->random(loop_world(l)->who);
+    i->scratch.seed = loop_world(l)->random(loop_world(l)->ctx);
     pthread_mutex_init(&i->lock, NULL);
     return i;
 }

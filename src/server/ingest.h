@@ -1,9 +1,10 @@
-/* server/ingest.h - from a request to an acknowledgement: read, put into the store, answered when it is durable.
+/* server/ingest.h - from a request to its acknowledgement: decode, store, respond when it is
+ * durable.
  *
- *   request ─┬ small: read in the loop ──┬─► store_put ─ (writer's thread) ─► done ─ loop_wake ─► answer
- *            └ large: read in the pool ──┘                                                             └─► forward
+ *   request ─┬ small: decoded in the loop ──┬─► store_put ─ (writer's thread) ─► done ─ loop_wake ─► response
+ *            └ large: decoded in the pool ──┘                                                   └─► forward
  *
- * Everything but the store's callback runs in the loop's thread. */
+ * Everything runs in the loop's thread, except decoding in the pool and the store's callback. */
 #pragma once
 #include "net/http_server.h"
 #include "otlp/receive.h"
@@ -15,20 +16,20 @@ typedef struct ingest ingest;
 #define INGEST_COUNTERS(X)                                                                         \
     X(requests, "requests of senders")                                                             \
     X(taken, "requests acknowledged")                                                              \
-    X(profiles, "profiles in them")                                                                \
-    X(samples, "samples in them")                                                                  \
-    X(duplicates, "profiles that had been sent before")                                            \
-    X(rejected, "items rejected in a partial success")                                             \
-    X(malformed, "requests refused: not to be read")                                               \
-    X(media, "requests refused: method, content type or coding")                                   \
-    X(too_large, "requests refused: over a limit of bytes")                                        \
-    X(pressed, "requests refused for now: too much at once")                                       \
-    X(unavailable, "requests refused for now: the store cannot write")                             \
-    X(unauthorized, "requests refused: no token, or the wrong one")                                \
-    X(foreign, "requests refused: web pages of others had a browser send them")                    \
-    X(late, "requests whose own deadline had passed")                                              \
-    X(unknown, "requests refused: metrics, traces or a gRPC method that is not here")              \
-    X(losses, "concepts that reading could not carry")
+    X(profiles, "profiles in acknowledged requests")                                               \
+    X(samples, "samples in acknowledged requests")                                                 \
+    X(duplicates, "profiles that were already stored")                                             \
+    X(rejected, "profiles and log records rejected in a partial success")                          \
+    X(malformed, "requests rejected: malformed")                                                   \
+    X(media, "requests rejected: unsupported method, content type or encoding")                    \
+    X(too_large, "requests rejected: larger than a limit")                                         \
+    X(pressed, "requests rejected temporarily: the server is overloaded")                          \
+    X(unavailable, "requests rejected temporarily: the store cannot write")                        \
+    X(unauthorized, "requests rejected: missing or wrong token")                                   \
+    X(foreign, "requests rejected: sent by a web page of another site")                            \
+    X(late, "requests whose deadline had passed")                                                  \
+    X(unknown, "requests rejected: metrics, traces or an unknown gRPC method")                     \
+    X(losses, "kinds of data that conversion to OTLP could not carry")
 
 typedef struct ingest_counts {
 #define X(name, what) uint64_t name;
@@ -36,7 +37,7 @@ typedef struct ingest_counts {
 #undef X
 } ingest_counts;
 
-/* What a kind of payload, or a sender, has sent so far. */
+/* Totals for one format of payload, or for one sender. */
 typedef struct ingest_source {
     char name[80];
     uint64_t requests, profiles, samples, bytes;
@@ -47,45 +48,47 @@ typedef struct ingest_source {
 enum { INGEST_RECOGNISED = 48, INGEST_SENDERS = 256, INGEST_NAME = 112, INGEST_AGENT = 64 };
 
 typedef struct ingest_opts {
-    size_t max_message; /* bytes of one message without compression; 0: 128 MiB */
-    size_t
-        in_loop; /* bytes of a body that is read in the loop (plain protobuf: four times as many); 0: 256 KiB */
-    size_t
-        memory; /* budget of one read; 0: 160 MiB.  Those that need more than a quarter are read one at a time */
+    size_t max_message; /* bytes of one message after decompression; 0: 128 MiB */
+    /* Largest body that is decoded in the loop (plain protobuf: four times as large); 0: 256 KiB */
+    size_t in_loop;
+    /* Memory to decode one request; 0: 160 MiB.  Requests that need more than a quarter are decoded
+     * one at a time. */
+    size_t memory;
 } ingest_opts;
 
 struct forward;
 
-/* Who else wants to know.  All may be NULL. */
-typedef struct ingest_ears {
-    struct forward *forward; /* told when something new is acknowledged */
-    void (*refused)(void *who, const char *sender, verdict v, const char *why);
-    void (*rejected)(void *who, const char *sender, size_t n,
+/* Notifications.  All may be NULL. */
+typedef struct ingest_callbacks {
+    struct forward *forward; /* woken when something new is acknowledged */
+    void (*refused)(void *ctx, const char *sender, verdict v, const char *why);
+    void (*rejected)(void *ctx, const char *sender, size_t n,
                      const char *why); /* a partial success */
-    void *who;
-} ingest_ears;
+    void *ctx;
+} ingest_callbacks;
 
-/* "10.0.0.7 OTel-OTLP-Exporter-Python/1.2", printable: the port changes with every connection. */
+/* Names the sender: "10.0.0.7 OTel-OTLP-Exporter-Python/1.2", in printable ASCII. Omits the port,
+ * which changes with every connection. */
 void ingest_name_sender(http_exchange *x, char out[INGEST_NAME]);
 
-/* The store, the pool, the loop and the forward outlive it. */
+/* The store, the pool, the loop and the forwarder must outlive the result. */
 NODISCARD ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o,
-                              const ingest_ears *ears, err *e);
+                              const ingest_callbacks *callbacks, err *e);
 void ingest_limits(ingest *i, const ingest_opts *o); /* for requests from now on */
 void ingest_close(ingest *i);
 
-/* A request of one of our routes: will be answered. */
+/* Responds to a request of a known route, now or later. */
 void ingest_request(ingest *i, http_exchange *x, const receive_route *r);
-/* Its sender is gone. */
+/* Called when the sender of x has disconnected. */
 void ingest_gone(ingest *i, http_exchange *x);
-/* From the loop's knock: answers what became durable. */
+/* Responds to the requests that became durable; called when the loop wakes. */
 void ingest_settle(ingest *i);
-/* Answers with a verdict of the caller's: no token, shutting down. */
+/* Rejects a request with the caller's verdict: no token, shutting down. */
 void ingest_refuse(ingest *i, http_exchange *x, const receive_route *r, verdict v, const char *why);
 
 ingest_counts ingest_count(const ingest *i);
-/* Profiles and log records rejected for a reason of receive_reason_name. */
+/* Returns the number of profiles and log records rejected for a reason (receive_reason_name). */
 uint64_t ingest_rejected_by(const ingest *i, size_t reason);
-const ingest_source *ingest_recognised(const ingest *i, size_t *n); /* by first sight */
+const ingest_source *ingest_recognised(const ingest *i, size_t *n); /* in order of first use */
 const ingest_source *ingest_senders(const ingest *i, size_t *n);
-const ledger *ingest_losses(const ingest *i); /* of all requests */
+const ledger *ingest_losses(const ingest *i); /* conversion losses of all requests */

@@ -1,4 +1,5 @@
-/* server/internal.h - the server's parts, for server.c, requests.c, reload.c and tell.c. */
+/* server/internal.h - the server's parts, shared by server.c, requests.c, reload.c and
+ * server_log.c. */
 #pragma once
 #include "server/api.h"
 #include "server/forward.h"
@@ -13,54 +14,56 @@ enum { SERVER_ADDRESSES = CONFIG_LISTENS, SERVER_ADDRESS = 72 };
 
 struct server {
     server_config c;
-    arena texts; /* of what a reload changed in it */
+    arena texts; /* texts of settings that a reload changed */
     server_hooks hooks;
     logger *log;
     notify notify;
     loop *loop;
     store *store;
-    pool *pool;       /* reads what was sent */
-    pool *asked;      /* answers: a long question keeps no sender waiting */
-    forward *forward; /* NULL: nothing is passed on */
+    pool *pool;       /* decodes requests */
+    pool *query_pool; /* runs queries, so that long ones do not delay senders */
+    forward *forward; /* NULL: nothing is forwarded */
     ingest *ingest;
     api *api;
     guard *guard;
-    loop_timer look;     /* for tokens that changed */
-    loop_timer watchdog; /* of systemd */
+    loop_timer check;    /* reloads changed tokens */
+    loop_timer watchdog; /* systemd's watchdog */
     uint64_t started;    /* Unix ns */
     http_server *http;
     tls_context *tls;
     char addresses[SERVER_ADDRESSES][SERVER_ADDRESS];
     size_t n_addresses;
-    bool exposed;            /* other machines reach us */
-    bool complained;         /* about tokens: once */
-    uint64_t certificate_at; /* loop_now: when the certificate is looked at again */
-    refusals refusals;       /* of requests, in the log */
-    refusals rejections;     /* of some profiles of a request */
+    bool exposed;            /* reachable from other hosts */
+    bool warned;             /* the warning about tokens was logged */
+    uint64_t certificate_at; /* loop_now of the next certificate check */
+    refusals refusals;       /* rejected requests, for the log */
+    refusals rejections;     /* partially rejected requests */
     atomic_bool stopping, hung_up;
     uint64_t drain_until; /* 0: not draining */
 };
 
 /* requests.c */
 http_server_events server_requests(server *s);
-/* A request or a question was refused, for a line in the log; `who` is the server. */
-void server_on_refused(void *who, const char *peer, verdict v, const char *why);
-/* n profiles or log records of a request were rejected, for a line in the log. */
-void server_on_rejected(void *who, const char *peer, size_t n, const char *why);
+/* Logs that a request was rejected; ctx is the server. */
+void server_on_refused(void *ctx, const char *peer, verdict v, const char *why);
+/* Logs that n profiles or log records of a request were rejected. */
+void server_on_rejected(void *ctx, const char *peer, size_t n, const char *why);
 
-/* tell.c */
-void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRINTF(4, 5);
-void server_tell_start(server *s); /* addresses, where people look, READY */
-void server_tell_stop(server *s);
-void server_tell_revoked(server *s); /* token files without a token */
-/* What clients will refuse about our certificate, now and once a day. */
-void server_tell_certificate(server *s);
+/* server_log.c */
+void server_log(server *s, log_event ev, bool warning, const char *fmt, ...) PRINTF(4, 5);
+void server_log_start(server *s); /* addresses, viewer URL, READY */
+void server_log_stop(server *s);
+void server_log_revoked(server *s); /* warns about token files without tokens */
+/* Checks the certificate, now and once a day. */
+void server_log_certificate(server *s);
 
-/* May other machines reach us with this?  With TLS, with tokens for sending and for asking both, or because it was said. */
+/* Returns whether other hosts may reach a server with this configuration: TLS, both kinds of
+ * tokens, or insecure. */
 static inline bool server_may_be_exposed(const server_config *c)
 {
     return c->insecure || c->tls.cert || (c->write_tokens && c->read_tokens);
 }
 
-/* As many descriptors as we may have, and some of them for the store: connections that take the last one would stop it. */
-void server_fit(http_limits *o);
+/* Raises the limit of descriptors, and lowers the number of connections so that some remain for the
+ * store. */
+void server_fit_descriptors(http_limits *o);

@@ -1,3 +1,5 @@
+/* Formats log lines.  Senders choose parts of a line, so control characters are escaped in all
+ * formats. */
 #include "server/log.h"
 
 #include "base/utf8.h"
@@ -7,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 4096 }; /* a pipe takes as much in one piece */
+enum { LINE = 4096 }; /* a pipe writes this much atomically */
 
 bool log_format_parse(const char *text, log_format *out)
 {
@@ -38,8 +40,9 @@ static void put_time(uint64_t wall, char out[40])
     snprintf(out, 40, "%s.%03uZ", text, (unsigned)(wall % NS_PER_S / NS_PER_MS));
 }
 
-/* Nothing that a sender sent may end the line or move the cursor: control characters, DEL, C1 and changes of direction are
- * written as \u009b, stray bytes as \x9b (as_json: \ufffd).  `quoted`: characters that get a backslash. */
+/* Escapes text so that senders can neither end the line nor move the cursor: control characters,
+ * DEL, C1 and direction marks become \u009b, invalid bytes \x9b (as_json: \ufffd). `quoted`:
+ * characters that get a backslash. */
 static void put_escaped(buf *b, str s, const char *quoted, bool as_json)
 {
     for (size_t i = 0, n; i < s.n; i += n) {
@@ -59,7 +62,7 @@ static void put_escaped(buf *b, str s, const char *quoted, bool as_json)
 static void print_text(buf *b, const log_line *l)
 {
     buf_z(b, "kiln: ");
-    put_escaped(b, str_of(l->sentence), "", false);
+    put_escaped(b, str_of(l->message), "", false);
     buf_putc(b, '\n');
 }
 
@@ -71,17 +74,17 @@ static void put_pair(json_out *o, const char *key, const char *text)
     json_put_str(o, str_of(text));
 }
 
-/* What JSON leaves as it is inside strings is escaped on the line as a whole: DEL, C1, stray bytes. */
+/* Escapes the whole line again, because JSON leaves DEL, C1 and invalid bytes in strings. */
 static void print_json(buf *b, const log_line *l, const char *time)
 {
     buf line = {.limit = LINE};
     json_out o = {.b = &line};
     json_put_object(&o);
     put_pair(&o, "time", time);
-    put_pair(&o, "level", l->trouble ? "warning" : "info");
+    put_pair(&o, "level", l->warning ? "warning" : "info");
     put_pair(&o, "event", event_name(l->event));
-    put_pair(&o, "message", l->sentence);
-    for (const log_fact *f = l->facts; f < l->facts + LOG_FACTS && f->key; f++) {
+    put_pair(&o, "message", l->message);
+    for (const log_field *f = l->fields; f < l->fields + LOG_FIELDS && f->key; f++) {
         if (f->text) {
             put_pair(&o, f->key, f->text);
             continue;
@@ -119,10 +122,10 @@ static void put_word(buf *b, const char *key, const char *text)
 
 static void print_logfmt(buf *b, const log_line *l, const char *time)
 {
-    buf_printf(b, "time=%s level=%s event=%s", time, l->trouble ? "warning" : "info",
+    buf_printf(b, "time=%s level=%s event=%s", time, l->warning ? "warning" : "info",
                event_name(l->event));
-    put_word(b, "message", l->sentence);
-    for (const log_fact *f = l->facts; f < l->facts + LOG_FACTS && f->key; f++) {
+    put_word(b, "message", l->message);
+    for (const log_field *f = l->fields; f < l->fields + LOG_FIELDS && f->key; f++) {
         if (f->text) {
             put_word(b, f->key, f->text);
             continue;
@@ -147,10 +150,10 @@ void log_print(buf *out, log_format f, const log_line *l, uint64_t wall)
 void log_write(logger *l, const log_line *line)
 {
     buf b = {.limit = LINE};
-    log_print(&b, atomic_load(&l->format), line, l->world->wall(l->world->who));
-    struct pollfd room = {.fd = l->fd, .events = POLLOUT}; /* of a pipe: for LINE bytes */
+    log_print(&b, atomic_load(&l->format), line, l->world->wall(l->world->ctx));
+    struct pollfd room = {.fd = l->fd, .events = POLLOUT}; /* for a pipe: space for LINE bytes */
     if (!b.failed && poll(&room, 1, 0) == 1 && room.revents & POLLOUT) {
-        ssize_t n = write(l->fd, b.p, b.n); /* in one piece: lines of threads do not mix */
+        ssize_t n = write(l->fd, b.p, b.n); /* one write, so that lines of threads do not mix */
         (void)n;
     }
     buf_free(&b);

@@ -1,3 +1,4 @@
+/* The sd_notify protocol without libsystemd: one datagram for each message. */
 #include "server/notify.h"
 
 #include "base/ban.h"
@@ -7,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* "" is as good as none. */
+/* Returns a variable; an empty one counts as unset. */
 static const char *variable(char *(*get)(const char *name), const char *name)
 {
     const char *v = get(name);
@@ -26,13 +27,13 @@ notify notify_open(char *(*get)(const char *name))
     return n;
 }
 
-void notify_say(const notify *n, const char *fmt, ...)
+void notify_send(const notify *n, const char *fmt, ...)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     size_t len = n->socket ? strlen(n->socket) : 0;
     if (!len || len >= sizeof to.sun_path) return;
     memcpy(to.sun_path, n->socket, len);
-    if (to.sun_path[0] == '@') to.sun_path[0] = 0; /* no file */
+    if (to.sun_path[0] == '@') to.sun_path[0] = 0; /* an abstract socket */
     char text[512];
     va_list ap;
     va_start(ap, fmt);

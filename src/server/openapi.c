@@ -1,8 +1,10 @@
+/* Generates the OpenAPI document from the tables of routes.c.  Most of it parses the shape notation
+ * ("name:kind name:{...} name:[...]") that routes.h describes. */
 #include "server/openapi.h"
 
-#include "server/answer.h"
-#include "server/questions.h"
-#include "server/ask.h"
+#include "server/response.h"
+#include "server/endpoints.h"
+#include "server/query.h"
 #include "wire/json.h"
 #include "base/ban.h"
 #include <string.h>
@@ -19,7 +21,7 @@ static void open_at(json_out *o, const char *key)
     json_put_object(o);
 }
 
-/* {"$ref": "#/components/<of>/<name>"} */
+/* Writes {"$ref": "#/components/<of>/<name>"}. */
 static void put_ref(json_out *o, const char *of, str name)
 {
     char text[80];
@@ -46,7 +48,7 @@ static str word_at(const char **p)
     return w;
 }
 
-/* Takes the `?` off. */
+/* Removes a trailing `?`; returns whether there was one. */
 static bool take_mark(str *word)
 {
     bool marked = word->n && word->p[word->n - 1] == '?';
@@ -63,7 +65,6 @@ static void put_or_null(json_out *o, const char *type)
     json_put_array_end(o);
 }
 
-/* A kind of one word. */
 static void put_kind(json_out *o, str kind)
 {
     static const struct {
@@ -93,7 +94,7 @@ static void put_kind(json_out *o, str kind)
     json_put_object_end(o);
 }
 
-/* What stands behind a colon, or in brackets. */
+/* Writes the type after a colon or in brackets. */
 static void put_type(json_out *o, const char **p)
 {
     if (**p == '{') {
@@ -117,7 +118,8 @@ static void put_type(json_out *o, const char **p)
     }
 }
 
-/* An object: `first` and then the members up to a bracket that closes.  All of them are always there but for `name?`. */
+/* Writes an object with the members of `first` and then those up to a closing bracket. All but
+ * `name?` are required. */
 static void put_members(json_out *o, const char **p, const char *first)
 {
     str names[40];
@@ -161,21 +163,21 @@ static void put_words(json_out *o, const char *words)
     json_put_array_end(o);
 }
 
-static void put_value(json_out *o, const ask_param *x)
+static void put_value(json_out *o, const api_param *x)
 {
     switch (x->kind) {
-    case ASK_TEXT:
-    case ASK_TIME: put_text(o, "type", "string"); break;
-    case ASK_DURATION: put_pattern(o, "^[0-9.]+(ns|us|ms|s|min|m|h|d)$"); break;
-    case ASK_NUMBER: put_text(o, "type", "integer"); break;
-    case ASK_REAL: put_text(o, "type", "number"); break;
-    case ASK_FLAG:
+    case API_TEXT:
+    case API_TIME: put_text(o, "type", "string"); break;
+    case API_DURATION: put_pattern(o, "^[0-9.]+(ns|us|ms|s|min|m|h|d)$"); break;
+    case API_NUMBER: put_text(o, "type", "integer"); break;
+    case API_REAL: put_text(o, "type", "number"); break;
+    case API_FLAG:
         put_text(o, "type", "string");
         put_words(o, "1|true|0|false");
         break;
-    case ASK_ID16: put_pattern(o, "^[0-9A-Fa-f]{32}$"); break;
-    case ASK_ID8: put_pattern(o, "^[0-9A-Fa-f]{16}$"); break;
-    case ASK_WORD:
+    case API_ID16: put_pattern(o, "^[0-9A-Fa-f]{32}$"); break;
+    case API_ID8: put_pattern(o, "^[0-9A-Fa-f]{16}$"); break;
+    case API_WORD:
         put_text(o, "type", "string");
         put_words(o, x->example);
         return;
@@ -196,8 +198,8 @@ static void put_param(json_out *o, const char *name, const char *in, const char 
 static void put_params(json_out *o)
 {
     open_at(o, "parameters");
-    for (size_t i = 0; i < ASK_N_PARAMS; i++) {
-        const ask_param *x = &ask_params[i];
+    for (size_t i = 0; i < API_N_PARAMS; i++) {
+        const api_param *x = &api_params[i];
         open_at(o, x->id);
         put_param(o, x->name, "query", x->what);
         open_at(o, "schema");
@@ -213,11 +215,11 @@ static void put_params(json_out *o)
 #define EVERY "schema:int "
 #define EVERY_END " partial:bool why?:text looked_at:@looked_at"
 
-static void put_content(json_out *o, const ask_route *r)
+static void put_content(json_out *o, const api_route *r)
 {
     open_at(o, "content");
-    for (size_t i = 0; i < (r->file ? 1 : ANSWER_ENCODINGS); i++) {
-        open_at(o, r->file ? r->file : answer_encodings[i].type);
+    for (size_t i = 0; i < (r->file ? 1 : RESPONSE_ENCODINGS); i++) {
+        open_at(o, r->file ? r->file : response_encodings[i].type);
         json_put_key(o, STR("schema"));
         if (r->file && r->shape) {
             put_kind(o, str_of(r->shape));
@@ -239,7 +241,7 @@ static void put_content(json_out *o, const ask_route *r)
     json_put_object_end(o);
 }
 
-static void put_responses(json_out *o, const ask_route *r)
+static void put_responses(json_out *o, const api_route *r)
 {
     static const char *const others[][2] = {{"400", "wrong"}, {"404", "none"}, {"503", "much"}};
     open_at(o, "responses");
@@ -262,7 +264,7 @@ static void put_path_param(json_out *o, const char *path)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(open + 1, "}"), open + 1);
     bool id = !strcmp(name, "id");
     json_put_object(o);
-    put_param(o, name, "path", id ? "of a profile" : "name of a label");
+    put_param(o, name, "path", id ? "id of a profile" : "name of a label");
     json_put_key(o, STR("required"));
     json_put_bool(o, true);
     open_at(o, "schema");
@@ -274,7 +276,7 @@ static void put_path_param(json_out *o, const char *path)
     json_put_object_end(o);
 }
 
-static void put_route(json_out *o, const ask_route *r)
+static void put_route(json_out *o, const api_route *r)
 {
     char path[80], id[80];
     size_t n = 0;
@@ -289,8 +291,8 @@ static void put_route(json_out *o, const ask_route *r)
     json_put_key(o, STR("parameters"));
     json_put_array_flat(o);
     put_path_param(o, r->path);
-    for (size_t i = 0; i < ASK_N_PARAMS; i++)
-        if (r->params >> i & 1) put_ref(o, "parameters", str_of(ask_params[i].id));
+    for (size_t i = 0; i < API_N_PARAMS; i++)
+        if (r->params >> i & 1) put_ref(o, "parameters", str_of(api_params[i].id));
     json_put_array_end(o);
     put_responses(o, r);
     json_put_object_end(o);
@@ -302,9 +304,9 @@ static void put_route(json_out *o, const ask_route *r)
 static void put_schemas(json_out *o)
 {
     open_at(o, "schemas");
-    for (size_t i = 0; i < ask_n_shapes; i++) {
-        const char *p = ask_shapes[i].shape;
-        json_put_key(o, str_of(ask_shapes[i].name));
+    for (size_t i = 0; i < api_n_shapes; i++) {
+        const char *p = api_shapes[i].shape;
+        json_put_key(o, str_of(api_shapes[i].name));
         put_members(o, &p, NULL);
     }
     json_put_object_end(o);
@@ -312,9 +314,10 @@ static void put_schemas(json_out *o)
 
 static void put_errors(json_out *o)
 {
-    static const char *const all[][2] = {{"wrong", "what was asked; the parameter is named"},
-                                         {"none", "there is no such thing"},
-                                         {"much", "too much at once, or more than the budget"}};
+    static const char *const all[][2] = {
+        {"wrong", "invalid query; the message names the parameter"},
+        {"none", "unknown endpoint, or nothing is stored under this id"},
+        {"much", "the server is overloaded, or the query exceeds its budget"}};
     open_at(o, "responses");
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         open_at(o, all[i][0]);
@@ -345,9 +348,9 @@ static void put_info(json_out *o)
     put_text(o, "title", "kiln serve");
     put_text(o, "version", "1");
     put_text(o, "summary",
-             "Questions about profiles; docs/query-api.md says what the answers mean");
+             "Queries about stored profiles; docs/query-api.md describes the responses");
     json_put_object_end(o);
-    json_put_key(o, STR("security")); /* a token where the server wants one */
+    json_put_key(o, STR("security")); /* the token is optional: a server may run without */
     json_put_array_flat(o);
     json_put_object(o);
     json_put_object_end(o);
@@ -365,7 +368,7 @@ void openapi_put(buf *out)
     json_put_object(&o);
     put_info(&o);
     open_at(&o, "paths");
-    for (size_t i = 0; i < ask_n_routes; i++) put_route(&o, &ask_routes[i]);
+    for (size_t i = 0; i < api_n_routes; i++) put_route(&o, &api_routes[i]);
     json_put_object_end(&o);
     open_at(&o, "components");
     put_params(&o);
@@ -377,9 +380,9 @@ void openapi_put(buf *out)
     buf_putc(out, '\n');
 }
 
-bool api_openapi(ask *k, err *e)
+bool api_openapi(query *k, err *e)
 {
     openapi_put(&k->body);
     k->type = "application/json";
-    return !k->body.failed || ask_no_memory(e);
+    return !k->body.failed || err_memory(e);
 }

@@ -1,3 +1,4 @@
+/* Compares Host and Origin with the names of the server. */
 #include "server/origin.h"
 
 #include "base/ban.h"
@@ -5,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* "name:port"; port {NULL, 0}: none.  Of "[::1]:80" the name is "[::1]". */
+/* "name:port"; port {NULL, 0}: none.  The name of "[::1]:80" is "[::1]". */
 typedef struct place {
     str name, port;
 } place;
@@ -16,7 +17,8 @@ static place place_of(str s)
     while (n && s.p[n - 1] >= '0' && s.p[n - 1] <= '9') n--;
     place p = {.name = s};
     if (n && s.p[n - 1] == ':') p = (place){{s.p, n - 1}, {s.p + n, s.n - n}};
-    if (p.name.n > 1 && p.name.p[p.name.n - 1] == '.') p.name.n--; /* "localhost." is the same */
+    if (p.name.n > 1 && p.name.p[p.name.n - 1] == '.')
+        p.name.n--; /* "localhost." equals "localhost" */
     return p;
 }
 
@@ -27,7 +29,7 @@ static bool ends(str s, str tail)
     return s.n >= tail.n && same((str){s.p + s.n - tail.n, tail.n}, tail);
 }
 
-/* An address cannot be made to point elsewhere. */
+/* Returns whether the host is an IP address. DNS rebinding needs a name, so addresses are safe. */
 static bool is_address(str name)
 {
     char text[64];
@@ -55,7 +57,8 @@ static bool is_ours(place p, const str *hosts, size_t n)
            ends(p.name, STR(".localhost")) || is_listed(p, hosts, n);
 }
 
-/* "https://kiln.example.com:8443" as a place, the scheme's own port in place of none; false: "null", an extension, a file. */
+/* Splits "https://kiln.example.com:8443"; the default port comes from the scheme. Returns false for
+ * "null", an extension or a file. */
 static bool origin_place(str origin, place *out)
 {
     static const struct {
@@ -71,20 +74,20 @@ static bool origin_place(str origin, place *out)
     return false;
 }
 
-/* The scheme is not compared: TLS may end in front of us. */
+/* Compares name and port. The scheme is not compared, because a proxy may terminate TLS. */
 static bool is_same_page(place page, place host)
 {
     bool usual = !host.port.n && (same(page.port, STR("80")) || same(page.port, STR("443")));
     return same(page.name, host.name) && (usual || same(page.port, host.port));
 }
 
-origin_verdict origin_ask(const http_message *m, const str *hosts, size_t n)
+origin_verdict origin_check(const http_message *m, const str *hosts, size_t n)
 {
     str origin = http_headers_get(&m->head, "origin");
     place host = place_of(m->authority), page;
-    bool asks = str_eq(m->method, STR("GET")) || str_eq(m->method, STR("HEAD"));
-    bool browser = (asks || origin.p) && !m->way.tls && !m->way.h2;
-    if (browser && (m->way.loopback || n) && !is_ours(host, hosts, n)) return ORIGIN_HOST;
+    bool reads = str_eq(m->method, STR("GET")) || str_eq(m->method, STR("HEAD"));
+    bool browser = (reads || origin.p) && !m->transport.tls && !m->transport.h2;
+    if (browser && (m->transport.loopback || n) && !is_ours(host, hosts, n)) return ORIGIN_HOST;
     if (!origin.p) return ORIGIN_OURS;
     bool known =
         origin_place(origin, &page) && (is_same_page(page, host) || is_listed(page, hosts, n));

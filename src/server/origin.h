@@ -1,25 +1,26 @@
-/* server/origin.h - did a web page of somebody else have a browser send this?  Pure.
+/* server/origin.h - detects requests that a browser sends on behalf of another web site. Pure.
  *
- * Where no token is wanted, whoever reaches us may ask and send; and so may every page that a browser shows which reaches us,
- * unless we look, in two ways:
- *   DNS rebinding   a name of its own that points to us:         Host is that name    ─► it must be one of ours
- *   across sites    a request to our address from its own page:  Origin is that page  ─► it must be that of Host, or ours
+ * A server without tokens serves every client that reaches it, including browsers that show a
+ * malicious page. Two headers reveal such requests:
+ *   DNS rebinding  the page's own name resolves to this server: Host must name this server
+ *   cross-site     the page sends a request to this server:     Origin must match Host
  *
- * Only what a browser may have sent is looked at.  Without TLS a browser speaks HTTP/1.1 and nothing else, with TLS a name that
- * is not ours fails at the certificate, and all but GET and HEAD comes with Origin: gRPC, and senders that are no browsers, are
- * never asked for their Host. */
+ * Only requests that a browser may have sent are checked. Without TLS browsers use HTTP/1.1 only,
+ * with TLS a foreign name fails at the certificate, and all methods but GET and HEAD carry Origin.
+ * So the Host of gRPC and of other senders is never checked. */
 #pragma once
 #include "net/message.h"
 
 typedef enum origin_verdict {
     ORIGIN_OURS,
-    ORIGIN_HOST, /* Host is no name of ours */
-    ORIGIN_PAGE, /* Origin is another page's */
+    ORIGIN_HOST, /* Host is not a name of this server */
+    ORIGIN_PAGE, /* Origin is another site */
 } origin_verdict;
 
-/* hosts: "NAME" or "NAME:PORT", ours besides addresses, localhost and what ends in .localhost.  Host is looked at where this
- * machine alone may come (m->way), and with hosts everywhere. */
-origin_verdict origin_ask(const http_message *m, const str *hosts, size_t n);
+/* Checks the headers. hosts: names of this server ("NAME" or "NAME:PORT") in addition to IP
+ * addresses, localhost and *.localhost. Host is checked on loopback addresses (m->transport), and
+ * everywhere when hosts are given. */
+origin_verdict origin_check(const http_message *m, const str *hosts, size_t n);
 
-/* Could a browser say it in Host? */
+/* Returns whether a browser could send this text in Host. */
 bool origin_host_valid(str host);

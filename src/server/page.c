@@ -1,3 +1,4 @@
+/* Sends the embedded files with caching and security headers. */
 #include "server/page.h"
 
 #include "server/page_asset.h"
@@ -6,15 +7,15 @@
 
 enum { MAX_PLAIN = 8 << 20 };
 
-/* Scripts and styles from here alone, questions to here alone, nobody's frame. */
+/* Allows scripts, styles and queries from this server only, and no framing by other pages. */
 #define POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 static const char missing[] =
-    "This kiln was built without its page: node and npm were not there (apt-get install nodejs "
-    "npm, "
-    "then build again).\nQuestions are answered all the same: /api/v1/status, docs/query-api.md.\n";
+    "This kiln was built without the live viewer: node and npm were not available "
+    "(apt-get install nodejs npm, then build again).\n"
+    "The query API is available: /api/v1/status, docs/query-api.md.\n";
 
 static str without_query(str path)
 {
@@ -37,7 +38,7 @@ bool page_has(str path)
 
 static bool contains(str s, str what) { return s.n && memmem(s.p, s.n, what.p, what.n) != NULL; }
 
-static void give_text(http_exchange *x, unsigned status, const char *text)
+static void send_text(http_exchange *x, unsigned status, const char *text)
 {
     buf b = {0};
     http_header head[] = {{STR("content-type"), STR("text/plain; charset=utf-8")},
@@ -46,10 +47,10 @@ static void give_text(http_exchange *x, unsigned status, const char *text)
                           {STR("allow"), STR("GET, HEAD")}};
     buf_z(&b, text);
     size_t n_head = ARRAY_LEN(head) - (status != 405);
-    http_answer(x, &(http_response){.status = status, .head = head, .n_head = n_head, .body = &b});
+    http_respond(x, &(http_response){.status = status, .head = head, .n_head = n_head, .body = &b});
 }
 
-/* For who does not take gzip: curl and people with it. */
+/* Decompresses a file for clients that do not accept gzip, such as curl. */
 static bool unpacked_into(buf *to, str gzip)
 {
     err e = {0};
@@ -61,7 +62,7 @@ static bool unpacked_into(buf *to, str gzip)
     return ok;
 }
 
-static void give_asset(http_exchange *x, const page_asset *f)
+static void send_asset(http_exchange *x, const page_asset *f)
 {
     const http_message *m = http_exchange_message(x);
     bool known = contains(http_headers_get(&m->head, "if-none-match"), f->etag);
@@ -81,15 +82,15 @@ static void give_asset(http_exchange *x, const page_asset *f)
     buf body = {0};
     size_t n_head = ARRAY_LEN(head) - (packed ? 0 : 1);
     if (known) {
-        http_answer(x, &(http_response){.status = 304, .head = head, .n_head = n_head - 1});
+        http_respond(x, &(http_response){.status = 304, .head = head, .n_head = n_head - 1});
         return;
     }
     if (packed) buf_put(&body, f->gzip.p, f->gzip.n);
     if (packed || unpacked_into(&body, f->gzip))
-        http_answer(x,
-                    &(http_response){.status = 200, .head = head, .n_head = n_head, .body = &body});
+        http_respond(
+            x, &(http_response){.status = 200, .head = head, .n_head = n_head, .body = &body});
     else
-        give_text(x, 503, "out of memory\n");
+        send_text(x, 503, "out of memory\n");
 }
 
 void page_request(http_exchange *x)
@@ -97,9 +98,9 @@ void page_request(http_exchange *x)
     const http_message *m = http_exchange_message(x);
     const page_asset *f = asset_at(without_query(m->path));
     if (!str_eq(m->method, STR("GET")) && !str_eq(m->method, STR("HEAD")))
-        give_text(x, 405, "the page is asked for with GET\n");
+        send_text(x, 405, "the page supports GET and HEAD only\n");
     else if (f)
-        give_asset(x, f);
+        send_asset(x, f);
     else
-        give_text(x, 501, missing);
+        send_text(x, 501, missing);
 }

@@ -1,12 +1,12 @@
-/* server/page.h - the page for people: a document, a style sheet and a script, carried inside the program.
- *
- * Files are kept compressed and go out so; names that hold a hash of the content may be kept by browsers for ever, the document is
- * asked for again each time (and mostly not sent again: etag). */
+/* server/page.h - serves the live viewer: a document, a style sheet and a script, embedded in the
+ * program.  Files are stored and sent compressed.  Names with a content hash may be cached
+ * indefinitely; the document is revalidated on each load (etag). */
 #pragma once
 #include "net/http_server.h"
 
-/* Is the path one of the page's?  Everybody may have those: what they ask for then is guarded. */
+/* Returns whether the path is a file of the viewer. These files need no token; the queries that the
+ * page sends do. */
 bool page_has(str path);
 
-/* Answers it. */
+/* Responds to x. */
 void page_request(http_exchange *x);

@@ -1,3 +1,5 @@
+/* Two queues under one lock: waiting and finished jobs. While a large job runs, other large jobs
+ * wait and smaller ones overtake them. */
 #include "server/pool.h"
 
 #include "base/ban.h"
@@ -16,13 +18,13 @@ typedef struct jobs {
 
 struct pool {
     loop *loop;
-    pthread_mutex_t lock; /* of everything below */
+    pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t come;
     pthread_cond_t reaped;
     jobs waiting, finished;
     size_t max, max_finished;
     bool closing;
-    bool large; /* one is running */
+    bool large; /* a large job is running */
     pthread_t threads[MAX_THREADS];
     unsigned n_threads;
 };
@@ -52,7 +54,7 @@ static void unlink_job(jobs *q, job *before, job *j)
     q->n--;
 }
 
-/* The first that may run now; NULL: none may. */
+/* Removes and returns the first job that may run now, or NULL. */
 static job *take_next(pool *p)
 {
     job *before = NULL;
@@ -64,12 +66,12 @@ static job *take_next(pool *p)
     return NULL;
 }
 
-static void *run(void *who)
+static void *run(void *ctx)
 {
-    pool *p = who;
+    pool *p = ctx;
     pthread_mutex_lock(&p->lock);
     while (!p->closing) {
-        if (p->finished.n >= p->max_finished) { /* what is finished holds memory: the loop first */
+        if (p->finished.n >= p->max_finished) { /* finished jobs use memory: wait for the loop */
             pthread_cond_wait(&p->reaped, &p->lock);
             continue;
         }
@@ -83,7 +85,7 @@ static void *run(void *who)
         pthread_mutex_unlock(&p->lock);
         j->work(j);
         pthread_mutex_lock(&p->lock);
-        if (large) { /* the next large one may have been passed over by a thread that sleeps now */
+        if (large) { /* a sleeping thread may have skipped the next large job */
             p->large = false;
             pthread_cond_signal(&p->come);
         }
@@ -97,14 +99,14 @@ static void *run(void *who)
 pool *pool_open(loop *l, unsigned threads, size_t queue, err *e)
 {
     pool *p = calloc(1, sizeof *p);
-    if (!p) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!p) return err_memory(e), NULL;
     *p = (pool){.loop = l, .max = queue, .max_finished = threads};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->come, NULL);
     pthread_cond_init(&p->reaped, NULL);
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the main thread handles signals */
     int r = 0;
     for (unsigned i = 0; i < threads && i < MAX_THREADS && !r; i++) {
         r = pthread_create(&p->threads[i], NULL, run, p);
@@ -165,7 +167,7 @@ void pool_reap(pool *p)
 
 size_t pool_waiting(const pool *p)
 {
-    pool *q = (pool *)(uintptr_t)p; /* the lock is no part of the value */
+    pool *q = (pool *)(uintptr_t)p; /* the lock is not part of the value */
     pthread_mutex_lock(&q->lock);
     size_t n = q->waiting.n;
     pthread_mutex_unlock(&q->lock);

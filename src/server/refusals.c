@@ -1,3 +1,4 @@
+/* Limits the rate of log lines, so that a misconfigured sender cannot flood the log. */
 #include "server/refusals.h"
 
 #include "base/ban.h"
@@ -9,15 +10,15 @@ static bool is_known(const refusals *r, const char *sender)
     return false;
 }
 
-bool refusals_note(refusals *r, const char *sender, uint64_t now, uint64_t *unsaid)
+bool refusals_note(refusals *r, const char *sender, uint64_t now, uint64_t *suppressed)
 {
     if (now >= r->until) r->until = now + REFUSALS_NS, r->n = 0;
     if (is_known(r, sender) || r->n == REFUSALS_SENDERS) {
-        r->unsaid++;
+        r->suppressed++;
         return false;
     }
     snprintf(r->senders[r->n++], sizeof r->senders[0], "%s", sender);
-    *unsaid = r->unsaid;
-    r->unsaid = 0;
+    *suppressed = r->suppressed;
+    r->suppressed = 0;
     return true;
 }

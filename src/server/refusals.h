@@ -1,4 +1,5 @@
-/* server/refusals.h - which refusals are worth a line: each sender once a minute, and no more senders than a screen has lines. */
+/* server/refusals.h - limits log lines about rejected requests: one per minute and sender, for a
+ * fixed number of senders. */
 #pragma once
 #include "net/world.h"
 
@@ -7,11 +8,12 @@ enum { REFUSALS_SENDERS = 16 };
 
 /* The zero value is empty. */
 typedef struct refusals {
-    uint64_t until; /* of the minute; 0: none has begun */
+    uint64_t until; /* end of the current minute; 0: none yet */
     char senders[REFUSALS_SENDERS][80];
     size_t n;
-    uint64_t unsaid;
+    uint64_t suppressed;
 } refusals;
 
-/* true: say it, and that *unsaid others were not said before it. */
-bool refusals_note(refusals *r, const char *sender, uint64_t now, uint64_t *unsaid);
+/* Returns whether to log this rejection. Sets *suppressed to the number of earlier ones that were
+ * not logged. */
+bool refusals_note(refusals *r, const char *sender, uint64_t now, uint64_t *suppressed);

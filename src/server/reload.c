@@ -1,4 +1,5 @@
-/* A configuration that changes while the server runs: all that is new is opened before anything old is let go. */
+/* Changes the configuration of a running server.  Opens everything new before it releases anything
+ * old, so that a failed reload changes nothing. */
 #include "server/internal.h"
 
 #include "base/ban.h"
@@ -10,7 +11,7 @@ bool server_check(const server_config *c, err *e)
     log_format f;
     if (!config_check(c, e) || !forward_check(&c->forward, e)) return false;
     if (!log_format_parse(c->log_format, &f))
-        return err_set(e, ERR_USAGE, "logs are written as text, json or logfmt, not `%s`",
+        return err_set(e, ERR_USAGE, "log-format must be text, json or logfmt, not `%s`",
                        c->log_format);
     guard *g = guard_open(c->write_tokens, c->read_tokens, e);
     bool ok = g && (!c->tls.cert || (t = tls_context_open(true, &c->tls, SERVER_ALPN, e)));
@@ -19,13 +20,14 @@ bool server_check(const server_config *c, err *e)
     return ok;
 }
 
-/* Turned on or off: what listens knows it, and whether it takes plaintext. */
+/* Returns whether TLS or client certificates are switched on or off, which listeners cannot
+ * change. */
 static bool turns_tls(const server_config *now, const server_config *next)
 {
     return !now->tls.cert != !next->tls.cert || !now->tls.ca != !next->tls.ca;
 }
 
-/* What cannot change stays as it is; its keys are listed. */
+/* Restores settings that cannot change at run time and lists their keys. */
 static void hold_fixed(const server_config *now, server_config *next, buf *fixed)
 {
     size_t n;
@@ -45,7 +47,7 @@ static void hold_fixed(const server_config *now, server_config *next, buf *fixed
 static bool own_text(const char **text, size_t n, arena *a, err *e)
 {
     char *copy = arena_alloc(a, n + 1);
-    if (!copy) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!copy) return err_memory(e);
     memcpy(copy, *text, n);
     copy[n] = '\0';
     *text = copy;
@@ -59,7 +61,7 @@ static bool own_list(config_list *l, arena *a, err *e)
     return true;
 }
 
-/* What changes lives as long as the next change: in memory of our own, whoever wrote it. */
+/* Copies the texts of live settings into an arena that lives until the next reload. */
 static bool own_texts(server_config *c, arena *a, err *e)
 {
     size_t n;
@@ -78,7 +80,7 @@ static bool own_texts(server_config *c, arena *a, err *e)
 static void apply(server *s, server_config *c, arena *texts, guard *g, tls_context *t)
 {
     log_format f;
-    server_fit(&c->http);
+    server_fit_descriptors(&c->http);
     guard_close(s->guard);
     s->guard = g;
     if (t) {
@@ -93,11 +95,12 @@ static void apply(server *s, server_config *c, arena *texts, guard *g, tls_conte
     s->c = *c;
     arena_free(&s->texts);
     s->texts = *texts;
-    server_tell_revoked(s);
-    server_tell_certificate(s);
+    server_log_revoked(s);
+    server_log_certificate(s);
 }
 
-/* Without its key in the configuration a right is everybody's: nobody does that to a public server by a slip in a file. */
+/* Returns whether the new configuration would remove the token requirement of a server that other
+ * hosts can reach. A typing error must not do that. */
 static bool opens(const server *s, const server_config *next, err *e)
 {
     bool write = s->c.write_tokens && !next->write_tokens,
@@ -105,8 +108,8 @@ static bool opens(const server *s, const server_config *next, err *e)
     if (!s->exposed || (!write && !read)) return false;
     (void)err_set(
         e, ERR_USAGE,
-        "other machines reach this server, and without %s everybody may %s: to revoke tokens "
-        "empty their file, to open the server restart it",
+        "this server is reachable from other hosts, and without %s anyone may %s: to revoke "
+        "tokens, empty their file; to remove the requirement, restart the server",
         write ? "tokens.write" : "tokens.read",
         write && read ? "send and query"
         : write       ? "send"
@@ -140,19 +143,19 @@ bool server_reload(server *s, const server_config *next, err *e)
     struct timespec t;
     char text[400];
     clock_gettime(CLOCK_MONOTONIC, &t);
-    notify_say(&s->notify, "RELOADING=1\nMONOTONIC_USEC=%lld",
-               (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+    notify_send(&s->notify, "RELOADING=1\nMONOTONIC_USEC=%lld",
+                (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
     bool ok = reload(s, next, &fixed, e);
     if (!ok)
-        server_say(s, LOG_RELOAD, true, "the configuration stays as it was: %s",
+        server_log(s, LOG_RELOAD, true, "the configuration was not changed: %s",
                    err_text(e, text, sizeof text));
     else if (fixed.n)
-        server_say(s, LOG_RELOAD, true,
-                   "the configuration was read again; these want a restart: %.*s", (int)fixed.n,
-                   fixed.p);
+        server_log(s, LOG_RELOAD, true,
+                   "the configuration was reloaded; these keys require a restart: %.*s",
+                   (int)fixed.n, fixed.p);
     else
-        server_say(s, LOG_RELOAD, false, "the configuration was read again");
-    notify_say(&s->notify, "READY=1");
+        server_log(s, LOG_RELOAD, false, "the configuration was reloaded");
+    notify_send(&s->notify, "READY=1");
     buf_free(&fixed);
     return ok;
 }

@@ -1,22 +1,23 @@
+/* The tables behind routes.h.  Shapes of counters come from the X-macros of the counters. */
 #include "server/routes.h"
 
 #include "server/api.h"
 #include "server/ingest.h"
-#include "server/questions.h"
+#include "server/endpoints.h"
 #include "net/http_server.h"
 #include "otlp/counters.h"
 #include "store/store.h"
 #include "base/ban.h"
 #include <string.h>
 
-const ask_param ask_params[ASK_N_PARAMS] = {
+const api_param api_params[API_N_PARAMS] = {
 #define X(id, name, kind, example, what) {#id, name, kind, example, what},
-    ASK_PARAMS(X)
+    API_PARAMS(X)
 #undef X
 };
 
-#define X(name, what) #name ":int " /* of a list of counters */
-const ask_shape ask_shapes[] = {
+#define X(name, what) #name ":int " /* a member for each counter */
+const api_shape api_shapes[] = {
     {"frames", "label:texts file:texts line:ints mapping:texts"},
     {"series", "type:text unit:text period_type:text period_unit:text period:int first:int "
                "last:int profiles:int samples:int resource:attributes scope:text "
@@ -45,54 +46,55 @@ const ask_shape ask_shapes[] = {
      "senders:[@source] losses:[concept:text count:int example:text carried_as:text?]"},
 };
 #undef X
-const size_t ask_n_shapes = ARRAY_LEN(ask_shapes);
+const size_t api_n_shapes = ARRAY_LEN(api_shapes);
 
-#define ANSWERS (ASK_SELECTION | ASK_ENCODED)
+#define COMMON (API_SELECTION | API_ENCODED)
 #define VALUES "type:text unit:text sum:int "
 #define THREADS                                                                                    \
     "type:text unit:text start:int end:int untimed:int intervals:bool resources:[attributes] "
 
-const ask_route ask_routes[] = {
-    {"labels", api_labels, ANSWERS | ASK_P(LIMIT), "names of labels",
+const api_route api_routes[] = {
+    {"labels", api_labels, COMMON | API_P(LIMIT), "the names of labels",
      "keys:[text:text series:int] all:int", NULL},
-    {"labels/{key}", api_labels, ANSWERS | ASK_P(LIMIT), "values of a label",
+    {"labels/{key}", api_labels, COMMON | API_P(LIMIT), "the values of a label",
      "values:[text:text series:int] all:int", NULL},
-    {"series", api_series, ANSWERS, "what is stored: resource, scope and type, with counts",
+    {"series", api_series, COMMON, "the stored series: resource, scope and type, with counts",
      "series:[@series]", NULL},
-    {"profiles", api_profiles, ANSWERS | ASK_P(LIMIT), "profiles one by one, the newest first",
+    {"profiles", api_profiles, COMMON | API_P(LIMIT), "stored profiles, newest first",
      "series:[@series] profiles:[@profile]", NULL},
-    {"profiles/{id}/original", api_original, 0, "the file that a profile came in", NULL,
+    {"profiles/{id}/original", api_original, 0, "the original file of a profile", NULL,
      "application/octet-stream"},
-    {"profiles/{id}", api_profile, ASK_ENCODED, "one profile: facts, layout, losses",
+    {"profiles/{id}", api_profile, API_ENCODED,
+     "one profile: its properties, layout and conversion losses",
      "profiles:[id:hex type:text unit:text period_type:text period_unit:text period:int time:int "
      "duration:int received:int sender:text recognised:text resource:attributes scope:text "
      "scope_version:text attributes:attributes original:{format:text bytes:int} samples:int "
      "observations:int timestamps:int links:int stacks:int max_depth:int sum:int "
      "losses:[concept:text what:text stage:text count:int path:text value:text carried_as:text]]",
      NULL},
-    {"spans", api_spans, ANSWERS | ASK_P(LIMIT), "traces and spans: where and how much",
+    {"spans", api_spans, COMMON | API_P(LIMIT),
+     "the traces and spans of the selected samples, with amounts",
      "series:[@series] profiles:[@profile] types:[type:text unit:text] resources:[attributes] "
      "threads:{name:texts thread_id:ints process_id:ints resource:ints} spans:{trace_id:texts "
      "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints} all:int",
      NULL},
-    {"counts", api_counts, ANSWERS | ASK_P(STEP) | ASK_P(LABEL),
-     "sums and numbers of observations in steps of time, by a label",
+    {"counts", api_counts, COMMON | API_P(STEP) | API_P(LABEL),
+     "sums and observation counts over time, by a label",
      "start:int step:int rows:[label:text sum:ints count:ints]", NULL},
-    {"heat", api_heat, ANSWERS | ASK_VIEW | ASK_P(COLUMN) | ASK_P(ROWS),
-     "sums in columns of time and rows of parts of a column",
+    {"heat", api_heat, COMMON | API_VIEW | API_P(COLUMN) | API_P(ROWS),
+     "a heat map: sums in columns of time, each divided into rows",
      "type:text unit:text start:int column:int columns:int row:int rows:int sum:ints count:ints "
      "max:int",
      NULL},
-    {"tree", api_tree, ANSWERS | ASK_VIEW | ASK_P(INVERTED),
-     "a flame graph: columns by node, nothing left out",
+    {"tree", api_tree, COMMON | API_VIEW | API_P(INVERTED),
+     "a flame graph as columns, one entry for each node",
      VALUES "frames:@frames nodes:{parent:ints frame:ints self:ints total:ints}", NULL},
-    {"top", api_top, ANSWERS | ASK_VIEW | ASK_P(LIMIT) | ASK_P(CUM), "frames by value",
+    {"top", api_top, COMMON | API_VIEW | API_P(LIMIT) | API_P(CUM), "frames sorted by value",
      VALUES "frames:@frames rows:{frame:ints flat:ints cum:ints} all:int", NULL},
     {"diff", api_diff,
-     ANSWERS | ASK_VIEW | ASK_P(INVERTED) | ASK_P(BASE_QUERY) | ASK_P(BASE_START) |
-         ASK_P(BASE_END) | ASK_P(ABSOLUTE) | ASK_P(PER) | ASK_P(SPREAD) | ASK_P(FDR) |
-         ASK_P(NOISE) | ASK_SCHEMA_2,
-     "two selections: what changed in cost, and which of it is more than noise",
+     COMMON | API_VIEW | API_P(INVERTED) | API_P(BASE_QUERY) | API_P(BASE_START) | API_P(BASE_END) |
+         API_P(ABSOLUTE) | API_P(PER) | API_P(SPREAD) | API_P(FDR) | API_P(NOISE) | API_SCHEMA_2,
+     "comparison of two selections: which costs changed by more than noise",
      "type:text unit:text before:@side after:@side scale:real fdr:real tests:int untested:text "
      "per:text per_before:real per_after:real spread:real sentence:text total:{change:real q:real "
      "verdict:text growth?:real low?:real high?:real uniform:bool} "
@@ -101,32 +103,33 @@ const ask_route ask_routes[] = {
      "cum_before:ints cum_after:ints flat_change:reals cum_change:reals flat_q:reals cum_q:reals "
      "flat:ints cum:ints moved:ints} changed:int grew:int verdicts:texts",
      NULL},
-    {"lanes", api_lanes, ANSWERS | ASK_VIEW, "threads over time",
+    {"lanes", api_lanes, COMMON | API_VIEW, "the observations of each thread over time",
      THREADS "lanes:{name:texts thread_id:ints process_id:ints resource:ints sum:ints first:ints "
              "n:ints} frames:@frames states:texts events:{time:ints duration:ints value:ints "
              "state:ints frame:ints}",
      NULL},
-    {"chart", api_chart, ANSWERS | ASK_VIEW | ASK_P(GAP),
-     "a flame chart: a box for each frame while it stays on the stack",
+    {"chart", api_chart, COMMON | API_VIEW | API_P(GAP),
+     "a flame chart: a box for each interval that a frame is on the stack",
      THREADS "lanes:{name:texts thread_id:ints process_id:ints resource:ints sum:ints} "
              "frames:@frames max_depth:int boxes:{lane:ints time:ints duration:ints depth:ints "
              "frame:ints value:ints}",
      NULL},
     {"export", api_export,
-     ASK_SELECTION | ASK_P(FORMAT) | ASK_P(SUMS) | ASK_P(ATTRIBUTES) | ASK_P(GZIP),
-     "the selection as a file", NULL, "application/octet-stream"},
+     API_SELECTION | API_P(FORMAT) | API_P(SUMS) | API_P(ATTRIBUTES) | API_P(GZIP),
+     "the selected samples as a file", NULL, "application/octet-stream"},
     {"openapi.json", api_openapi, 0, "this document", NULL, "application/json"},
-    {"store", api_store, ASK_ENCODED, "what the store is made of: files, sizes, what waits",
+    {"store", api_store, API_ENCODED,
+     "the files of the store, their sizes, and what waits for compaction",
      "bytes:int raw_items:int raw_bytes:int kept_items:int series:int profiles:int samples:int "
      "files:[name:text corrupt:bool bytes:int first:int last:int series:int profiles:int "
      "samples:int]",
      NULL},
-    {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", "@status",
+    {"status", NULL, 0, "state of the server: senders, layouts, losses, queues, store", "@status",
      "application/json"},
 };
-const size_t ask_n_routes = ARRAY_LEN(ask_routes);
+const size_t api_n_routes = ARRAY_LEN(api_routes);
 
-/* "labels/{key}" over "labels/service.name". */
+/* Matches a route such as "labels/{key}" with a path such as "labels/service.name". */
 static bool fits(const char *route, str path, str *rest)
 {
     const char *open = strchr(route, '{'), *close = open ? strchr(open, '}') : NULL;
@@ -139,16 +142,16 @@ static bool fits(const char *route, str path, str *rest)
     return true;
 }
 
-const ask_route *ask_route_of(str path, str *rest)
+const api_route *api_route_of(str path, str *rest)
 {
-    for (size_t i = 0; i < ask_n_routes; i++)
-        if (ask_routes[i].answer && fits(ask_routes[i].path, path, rest)) return &ask_routes[i];
+    for (size_t i = 0; i < api_n_routes; i++)
+        if (api_routes[i].run && fits(api_routes[i].path, path, rest)) return &api_routes[i];
     return NULL;
 }
 
-const ask_param *ask_route_param(const ask_route *r, str name)
+const api_param *api_route_param(const api_route *r, str name)
 {
-    for (size_t i = 0; i < ASK_N_PARAMS; i++)
-        if (r->params >> i & 1 && str_eq(str_of(ask_params[i].name), name)) return &ask_params[i];
+    for (size_t i = 0; i < API_N_PARAMS; i++)
+        if (r->params >> i & 1 && str_eq(str_of(api_params[i].name), name)) return &api_params[i];
     return NULL;
 }

@@ -1,123 +1,132 @@
-/* server/routes.h - what may be asked: one table, from which questions are checked and the OpenAPI document is made.  Pure. */
+/* server/routes.h - the table of endpoints and parameters, from which queries are checked and the
+ * OpenAPI document is generated.  Pure. */
 #pragma once
 #include "base/str.h"
 #include <stdint.h>
 
-struct ask;
+struct query;
 struct err;
 
-typedef enum ask_kind {
-    ASK_TEXT,
-    ASK_TIME,     /* now-15m, RFC 3339, Unix */
-    ASK_DURATION, /* 15s */
-    ASK_NUMBER,
-    ASK_REAL,
-    ASK_FLAG, /* 1, true, 0, false */
-    ASK_ID16, /* 32 hex digits */
-    ASK_ID8,  /* 16 hex digits */
-    ASK_WORD, /* one of those in `example`, behind a bar each */
-} ask_kind;
+typedef enum api_kind {
+    API_TEXT,
+    API_TIME,     /* now-15m, RFC 3339, Unix */
+    API_DURATION, /* 15s */
+    API_NUMBER,
+    API_REAL,
+    API_FLAG, /* 1, true, 0, false */
+    API_ID16, /* 32 hex digits */
+    API_ID8,  /* 16 hex digits */
+    API_WORD, /* one of the words in `example`, separated by bars */
+} api_kind;
 
-/* name in C, in a target, kind, example or words, what it is */
-#define ASK_PARAMS(X)                                                                              \
-    X(QUERY, "query", ASK_TEXT, "cpu/nanoseconds{service.name=\"checkout\"}",                      \
-      "type and labels; both may be left out")                                                     \
-    X(START, "start", ASK_TIME, "now-1h", "first moment")                                          \
-    X(END, "end", ASK_TIME, "now", "first moment that is not meant any more")                      \
-    X(TRACE_ID, "trace_id", ASK_ID16, "0af7651916cd43dd8448eb211c80319c",                          \
-      "samples of this trace alone")                                                               \
-    X(SPAN_ID, "span_id", ASK_ID8, "b7ad6b7169203331", "samples of this span alone")               \
-    X(PROFILE_ID, "profile_id", ASK_ID16, "0af7651916cd43dd8448eb211c80319c",                      \
-      "samples of this profile alone")                                                             \
-    X(ENCODING, "encoding", ASK_WORD, "json|binary", "of the answer; so does the header Accept")   \
-    X(MAX_BYTES, "max_bytes", ASK_NUMBER, "1000000", "of the answer; 64 MiB unless said")          \
-    X(MAX_TIME, "max_time", ASK_DURATION, "500ms", "for the answer; 20 s unless said")             \
-    X(FOCUS, "focus", ASK_TEXT, "json", "stacks with a frame that matches")                        \
-    X(IGNORE, "ignore", ASK_TEXT, "^runtime", "no stacks with a frame that matches")               \
-    X(HIDE, "hide", ASK_TEXT, "^runtime", "frames that match are taken out")                       \
-    X(SHOW, "show", ASK_TEXT, "checkout", "frames that do not match are taken out")                \
-    X(SHOW_FROM, "show_from", ASK_TEXT, "ServeHTTP", "callers of the outermost match go")          \
-    X(TAGFOCUS, "tagfocus", ASK_TEXT, "thread.name=worker", "samples with a matching attribute")   \
-    X(TAGIGNORE, "tagignore", ASK_TEXT, "thread.name=gc", "samples without it")                    \
-    X(TAGROOT, "tagroot", ASK_TEXT, "thread.name", "values of attributes as outermost frames")     \
-    X(TAGLEAF, "tagleaf", ASK_TEXT, "thread.name", "values of attributes as innermost frames")     \
-    X(GRANULARITY, "by", ASK_WORD, "functions|filefunctions|files|lines|addresses|mappings",       \
-      "what a frame is")                                                                           \
-    X(INVERTED, "inverted", ASK_FLAG, "1", "leaves at the root")                                   \
-    X(LIMIT, "limit", ASK_NUMBER, "100", "most rows")                                              \
-    X(CUM, "cum", ASK_FLAG, "1", "order by the cumulative value")                                  \
-    X(STEP, "step", ASK_DURATION, "15s", "length of a bucket")                                     \
-    X(LABEL, "by", ASK_TEXT, "service.name", "a row for each value of this label")                 \
-    X(COLUMN, "column", ASK_DURATION, "1s", "time of a column")                                    \
-    X(ROWS, "rows", ASK_NUMBER, "50", "rows of a column; they divide it")                          \
-    X(BASE_QUERY, "base_query", ASK_TEXT, "cpu{service.version=\"1.2\"}", "query of before")       \
-    X(BASE_START, "base_start", ASK_TIME, "now-2h", "start of before")                             \
-    X(BASE_END, "base_end", ASK_TIME, "now-1h", "end of before")                                   \
-    X(ABSOLUTE, "absolute", ASK_FLAG, "1", "the same as per=second")                               \
-    X(PER, "per", ASK_TEXT, "second",                                                              \
+/* name in C, name in a URL, kind, example or words, description */
+#define API_PARAMS(X)                                                                              \
+    X(QUERY, "query", API_TEXT, "cpu/nanoseconds{service.name=\"checkout\"}",                      \
+      "type and labels to select; both are optional")                                              \
+    X(START, "start", API_TIME, "now-1h", "start of the range, inclusive")                         \
+    X(END, "end", API_TIME, "now", "end of the range, exclusive")                                  \
+    X(TRACE_ID, "trace_id", API_ID16, "0af7651916cd43dd8448eb211c80319c",                          \
+      "only samples of this trace")                                                                \
+    X(SPAN_ID, "span_id", API_ID8, "b7ad6b7169203331", "only samples of this span")                \
+    X(PROFILE_ID, "profile_id", API_ID16, "0af7651916cd43dd8448eb211c80319c",                      \
+      "only samples of this profile")                                                              \
+    X(ENCODING, "encoding", API_WORD, "json|binary",                                               \
+      "encoding of the response; takes precedence over Accept")                                    \
+    X(MAX_BYTES, "max_bytes", API_NUMBER, "1000000", "most bytes of the response; default 64 MiB") \
+    X(MAX_TIME, "max_time", API_DURATION, "500ms", "most time for the query; default 20 s")        \
+    X(FOCUS, "focus", API_TEXT, "json", "only stacks with a frame that matches")                   \
+    X(IGNORE, "ignore", API_TEXT, "^runtime", "no stacks with a frame that matches")               \
+    X(HIDE, "hide", API_TEXT, "^runtime", "remove frames that match")                              \
+    X(SHOW, "show", API_TEXT, "checkout", "remove frames that do not match")                       \
+    X(SHOW_FROM, "show_from", API_TEXT, "ServeHTTP",                                               \
+      "remove the callers of the outermost matching frame")                                        \
+    X(TAGFOCUS, "tagfocus", API_TEXT, "thread.name=worker",                                        \
+      "only samples with a matching attribute")                                                    \
+    X(TAGIGNORE, "tagignore", API_TEXT, "thread.name=gc",                                          \
+      "only samples without a matching attribute")                                                 \
+    X(TAGROOT, "tagroot", API_TEXT, "thread.name",                                                 \
+      "add the values of these attributes as outermost frames")                                    \
+    X(TAGLEAF, "tagleaf", API_TEXT, "thread.name",                                                 \
+      "add the values of these attributes as innermost frames")                                    \
+    X(GRANULARITY, "by", API_WORD, "functions|filefunctions|files|lines|addresses|mappings",       \
+      "what a frame stands for")                                                                   \
+    X(INVERTED, "inverted", API_FLAG, "1", "put leaves at the root")                               \
+    X(LIMIT, "limit", API_NUMBER, "100", "most rows")                                              \
+    X(CUM, "cum", API_FLAG, "1", "sort by the cumulative value")                                   \
+    X(STEP, "step", API_DURATION, "15s", "length of a bucket")                                     \
+    X(LABEL, "by", API_TEXT, "service.name", "one row for each value of this label")               \
+    X(COLUMN, "column", API_DURATION, "1s", "duration of a column")                                \
+    X(ROWS, "rows", API_NUMBER, "50", "rows of a column; must divide it evenly")                   \
+    X(BASE_QUERY, "base_query", API_TEXT, "cpu{service.version=\"1.2\"}", "query of the base")     \
+    X(BASE_START, "base_start", API_TIME, "now-2h", "start of the base")                           \
+    X(BASE_END, "base_end", API_TIME, "now-1h", "end of the base")                                 \
+    X(ABSOLUTE, "absolute", API_FLAG, "1", "same as per=second")                                   \
+    X(PER, "per", API_TEXT, "second",                                                              \
       "what amounts are divided by: run, second, N,M or calibration:FRAME")                        \
-    X(SPREAD, "spread", ASK_REAL, "0.05",                                                          \
-      "how much two recordings of the same load differ, a standard deviation")                     \
-    X(FDR, "fdr", ASK_REAL, "0.05", "rate of false discoveries")                                   \
-    X(NOISE, "noise", ASK_REAL, "1", "how many neighbouring samples say the same")                 \
-    X(GAP, "gap", ASK_DURATION, "20ms", "most that a moment lasts")                                \
-    X(FORMAT, "format", ASK_TEXT, "otlp", "of the file, as `kiln formats` lists them")             \
-    X(SUMS, "sums", ASK_FLAG, "1", "one sample a stack and set of attributes")                     \
-    X(ATTRIBUTES, "attributes", ASK_FLAG, "0", "with sums: one sample a stack")                    \
-    X(GZIP, "gzip", ASK_FLAG, "1", "compress the file")
+    X(SPREAD, "spread", API_REAL, "0.05",                                                          \
+      "relative standard deviation between two recordings of the same load")                       \
+    X(FDR, "fdr", API_REAL, "0.05", "false discovery rate")                                        \
+    X(NOISE, "noise", API_REAL, "1", "number of neighbouring samples that are not independent")    \
+    X(GAP, "gap", API_DURATION, "20ms", "longest time that one observation stands for")            \
+    X(FORMAT, "format", API_TEXT, "otlp", "format of the file, as listed by `kiln formats`")       \
+    X(SUMS, "sums", API_FLAG, "1", "one sample for each stack and set of attributes")              \
+    X(ATTRIBUTES, "attributes", API_FLAG, "0", "0 with sums=1: one sample for each stack")         \
+    X(GZIP, "gzip", API_FLAG, "1", "compress the file")
 
 enum {
-#define X(id, name, kind, example, what) ASK_I_##id,
-    ASK_PARAMS(X)
+#define X(id, name, kind, example, what) API_I_##id,
+    API_PARAMS(X)
 #undef X
-        ASK_N_PARAMS
+        API_N_PARAMS
 };
 
-/* Bits of ask_route.params. */
-#define ASK_P(id) (UINT64_C(1) << ASK_I_##id)
-#define ASK_SCHEMA_2 (UINT64_C(1) << 63) /* members of the answer changed their meaning once */
-#define ASK_SELECTION                                                                              \
-    (ASK_P(QUERY) | ASK_P(START) | ASK_P(END) | ASK_P(TRACE_ID) | ASK_P(SPAN_ID) |                 \
-     ASK_P(PROFILE_ID) | ASK_P(MAX_TIME))
-#define ASK_ENCODED (ASK_P(ENCODING) | ASK_P(MAX_BYTES))
-#define ASK_VIEW                                                                                   \
-    (ASK_P(FOCUS) | ASK_P(IGNORE) | ASK_P(HIDE) | ASK_P(SHOW) | ASK_P(SHOW_FROM) |                 \
-     ASK_P(TAGFOCUS) | ASK_P(TAGIGNORE) | ASK_P(TAGROOT) | ASK_P(TAGLEAF) | ASK_P(GRANULARITY))
+/* Bits of api_route.params. */
+#define API_P(id) (UINT64_C(1) << API_I_##id)
+#define API_SCHEMA_2                                                                               \
+    (UINT64_C(1) << 63) /* version 2 of the response: the meaning of members changed */
+#define API_SELECTION                                                                              \
+    (API_P(QUERY) | API_P(START) | API_P(END) | API_P(TRACE_ID) | API_P(SPAN_ID) |                 \
+     API_P(PROFILE_ID) | API_P(MAX_TIME))
+#define API_ENCODED (API_P(ENCODING) | API_P(MAX_BYTES))
+#define API_VIEW                                                                                   \
+    (API_P(FOCUS) | API_P(IGNORE) | API_P(HIDE) | API_P(SHOW) | API_P(SHOW_FROM) |                 \
+     API_P(TAGFOCUS) | API_P(TAGIGNORE) | API_P(TAGROOT) | API_P(TAGLEAF) | API_P(GRANULARITY))
 
-typedef struct ask_param {
-    const char *id; /* in the document */
+typedef struct api_param {
+    const char *id; /* in the OpenAPI document */
     const char *name;
-    ask_kind kind;
+    api_kind kind;
     const char *example, *what;
-} ask_param;
+} api_param;
 
-extern const ask_param ask_params[ASK_N_PARAMS];
+extern const api_param api_params[API_N_PARAMS];
 
-typedef bool ask_fn(struct ask *k, struct err *e);
+typedef bool api_handler(struct query *k, struct err *e);
 
-typedef struct ask_route {
-    const char
-        *path; /* behind /api/v1/; {...} takes anything that is not empty, {id} 32 hex digits */
-    ask_fn *answer;
+typedef struct api_route {
+    const char *path; /* after /api/v1/; {...} matches any non-empty text, {id} 32 hex digits */
+    api_handler *run;
     uint64_t params;
-    const char *what; /* one line */
-    /* Members of the answer, "name:kind" each: bool int real text hex attributes, columns ints reals texts, {members} an object,
-     * [members] a list of them, @name a shape of ask_shapes; `name?` may be missing, `int?` and `text?` may be null.  Every
-     * answer has some more (openapi.c).  NULL: a file of type `file`. */
+    const char *what; /* summary, one line */
+    /* Members of the response, "name:kind" each. Kinds: bool int real text hex attributes; columns
+     * ints reals texts; {members}: an object; [members]: a list of objects; @name: a shape of
+     * api_shapes. `name?` is optional, `int?` and `text?` may be null. openapi.c adds members that
+     * every response has. NULL: the response is a file of type `file`. */
     const char *shape;
-    const char *file; /* with a shape: JSON made elsewhere, which is that shape and nothing else */
-} ask_route;
+    const char *file; /* media type; with a shape: the response is JSON with only these members */
+} api_route;
 
-extern const ask_route ask_routes[];
-extern const size_t ask_n_routes;
+extern const api_route api_routes[];
+extern const size_t api_n_routes;
 
-typedef struct ask_shape {
+typedef struct api_shape {
     const char *name, *shape;
-} ask_shape;
-extern const ask_shape ask_shapes[];
-extern const size_t ask_n_shapes;
+} api_shape;
+extern const api_shape api_shapes[];
+extern const size_t api_n_shapes;
 
-/* The route of a path behind /api/v1/; *rest: what stands for {...}.  NULL: none. */
-const ask_route *ask_route_of(str path, str *rest);
-/* The parameter of that name which the route has; NULL: none. */
-const ask_param *ask_route_param(const ask_route *r, str name);
+/* Returns the route of a path after /api/v1/, or NULL. Sets *rest to the part that matched
+ * {...}. */
+const api_route *api_route_of(str path, str *rest);
+/* Returns the route's parameter of this name, or NULL. */
+const api_param *api_route_param(const api_route *r, str name);

@@ -1,3 +1,4 @@
+/* Opens, runs and closes the parts of the daemon: loop, store, pools, HTTP server, forwarding. */
 #include "server/internal.h"
 
 #include "net/listen.h"
@@ -11,53 +12,53 @@
 
 enum { WORKERS = 2, JOBS = 64, QUERIES = 32, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
 #define DRAIN_NS (10 * NS_PER_S)
-#define LOOK_NS (2 * NS_PER_S)
-#define FORWARD_NS (5 * NS_PER_S) /* for the last of what is passed on */
+#define CHECK_NS (2 * NS_PER_S)
+#define FORWARD_NS (5 * NS_PER_S) /* time to forward the last requests */
 
 /* ---- the loop ---- */
 
-static void on_knock(void *who)
+static void on_wake(void *ctx)
 {
-    server *s = who;
+    server *s = ctx;
     pool_reap(s->pool);
-    pool_reap(s->asked);
+    pool_reap(s->query_pool);
     ingest_settle(s->ingest);
 }
 
 /* ---- opening ---- */
 
-static void on_look(void *who)
+static void on_check(void *ctx)
 {
-    server *s = who;
+    server *s = ctx;
     err e = {0};
     char text[400];
     if (guard_refresh(s->guard, &e)) {
-        server_say(s, LOG_TOKENS, false, "tokens were read again");
-        server_tell_revoked(s);
+        server_log(s, LOG_TOKENS, false, "the tokens were reloaded");
+        server_log_revoked(s);
     }
-    if (e.code && !s->complained)
-        server_say(s, LOG_TOKENS, true, "%s; the tokens read before stay valid",
+    if (e.code && !s->warned)
+        server_log(s, LOG_TOKENS, true, "%s; the previous tokens remain valid",
                    err_text(&e, text, sizeof text));
-    s->complained = e.code != ERR_OK;
-    if (loop_now(s->loop) >= s->certificate_at) server_tell_certificate(s);
-    loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
+    s->warned = e.code != ERR_OK;
+    if (loop_now(s->loop) >= s->certificate_at) server_log_certificate(s);
+    loop_arm(s->loop, &s->check, loop_now(s->loop) + CHECK_NS);
 }
 
-static void on_watchdog(void *who)
+static void on_watchdog(void *ctx)
 {
-    server *s = who;
-    notify_say(&s->notify, "WATCHDOG=1");
+    server *s = ctx;
+    notify_send(&s->notify, "WATCHDOG=1");
     loop_arm(s->loop, &s->watchdog, loop_now(s->loop) + s->notify.watchdog_ns / 2);
 }
 
-/* In whatever thread of the store. */
-static void on_store_says(void *who, store_said what, const char *sentence)
+/* Called in any thread of the store. */
+static void on_store_event(void *ctx, store_event what, const char *message)
 {
-    server *s = who;
+    server *s = ctx;
     log_event ev = what == STORE_REMOVED      ? LOG_RETENTION
                    : what == STORE_QUARANTINE ? LOG_QUARANTINE
                                               : LOG_STORE;
-    server_say(s, ev, what != STORE_REMOVED, "%s", sentence);
+    server_log(s, ev, what != STORE_REMOVED, "%s", message);
 }
 
 static bool open_tls(server *s, err *e)
@@ -74,27 +75,27 @@ static bool open_forward(server *s, err *e)
     return s->forward != NULL;
 }
 
-/* Takes the socket over.  `what`: how it was asked for. */
+/* Takes ownership of the socket.  `what`: the address for messages. */
 static bool listen_with(server *s, int fd, const char *what, err *e)
 {
     int listens = 0;
     socklen_t n = sizeof listens;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) != 0 || !listens)
-        return err_set(e, ERR_USAGE, "LISTEN_FDS: descriptor %d is no socket that listens", fd);
+        return err_set(e, ERR_USAGE, "LISTEN_FDS: descriptor %d is not a listening socket", fd);
     bool exposed = !net_is_loopback(fd);
     if (exposed && !server_may_be_exposed(&s->c)) {
         close(fd);
         return err_set(
             e, ERR_USAGE,
-            "%s can be reached by other machines: give a certificate (--cert), or tokens "
-            "for those who send and those who ask (--write-tokens and --read-tokens), "
-            "or say --insecure",
+            "%s is reachable from other hosts: without TLS (--cert) both write and read tokens "
+            "are required (--write-tokens, --read-tokens), unless --insecure is given",
             what);
     }
     s->exposed |= exposed;
     if (s->n_addresses < SERVER_ADDRESSES)
         net_local_text(fd, s->addresses[s->n_addresses++], SERVER_ADDRESS);
-    /* Who asks for certificates of clients means everybody; who has one of his own means the network. */
+    /* With client certificates, all addresses require TLS; with a server certificate alone, only
+     * addresses that other hosts can reach. */
     bool plain = !s->c.tls.ca && (!exposed || s->c.insecure || !s->tls);
     return http_server_listen(s->http, fd, s->tls, plain, e);
 }
@@ -105,20 +106,22 @@ static bool listen_on(server *s, str address, err *e)
     int fd = net_listen(address, e);
     if (fd < 0 && e->sys == EADDRINUSE) {
         *e = (err){0};
-        err_set(e, ERR_SYS, "another program listens on %.*s: end it, or say --listen for another",
+        err_set(e, ERR_SYS,
+                "another program listens on %.*s: stop it, or choose another address with --listen",
                 STR_ARG(address));
     }
     snprintf(text, sizeof text, "%.*s", STR_ARG(address));
     return fd >= 0 && listen_with(s, fd, text, e);
 }
 
-/* Sockets of systemd and those that were asked for; the usual ones when there are neither. */
+/* Listens on sockets from systemd and configured addresses; if there are none, on the default
+ * addresses. */
 static bool listen_all(server *s, err *e)
 {
     static const char *const usual[] = SERVER_LISTEN;
     int n = net_listen_inherited(getenv("LISTEN_PID"), getenv("LISTEN_FDS"));
     for (int i = 0; i < n; i++)
-        if (!listen_with(s, FIRST_INHERITED + i, "a socket of systemd", e)) return false;
+        if (!listen_with(s, FIRST_INHERITED + i, "a socket from systemd", e)) return false;
     for (size_t i = 0; i < s->c.listen.n; i++)
         if (!listen_on(s, s->c.listen.v[i], e)) return false;
     for (size_t i = 0; !n && !s->c.listen.n && i < ARRAY_LEN(usual); i++)
@@ -126,7 +129,7 @@ static bool listen_all(server *s, err *e)
     return true;
 }
 
-void server_fit(http_limits *o)
+void server_fit_descriptors(http_limits *o)
 {
     struct rlimit r;
     rlim_t want = o->connections ? o->connections : HTTP_CONNECTIONS;
@@ -142,46 +145,47 @@ void server_fit(http_limits *o)
 
 static ingest *open_ingest(server *s, err *e)
 {
-    ingest_ears ears = {.forward = s->forward,
-                        .refused = server_on_refused,
-                        .rejected = server_on_rejected,
-                        .who = s};
-    return ingest_open(s->loop, s->store, s->pool, &s->c.ingest, &ears, e);
+    ingest_callbacks callbacks = {.forward = s->forward,
+                                  .refused = server_on_refused,
+                                  .rejected = server_on_rejected,
+                                  .ctx = s};
+    return ingest_open(s->loop, s->store, s->pool, &s->c.ingest, &callbacks, e);
 }
 
-static uint64_t count_acknowledged(void *who)
+static uint64_t count_acknowledged(void *ctx)
 {
-    const server *s = who;
+    const server *s = ctx;
     return ingest_count(s->ingest).taken;
 }
 
 static api *open_api(server *s, err *e)
 {
-    api_opts o = {.store = s->c.store,
+    api_opts o = {.store = s->store,
+                  .dir = s->c.store,
                   .refused = server_on_refused,
                   .acknowledged = count_acknowledged,
-                  .say = on_store_says,
-                  .who = s};
-    return api_open(s->loop, s->asked, &o, e);
+                  .say = on_store_event,
+                  .ctx = s};
+    return api_open(s->loop, s->query_pool, &o, e);
 }
 
 static bool open_all(server *s, err *e)
 {
-    server_fit(&s->c.http);
+    server_fit_descriptors(&s->c.http);
     store_opts so = {.max_age = s->c.max_age,
                      .max_bytes = s->c.max_bytes,
-                     .max_raw = s->c.max_raw,
-                     .max_raw_age = s->c.max_raw_age,
+                     .compact_bytes = s->c.max_raw,
+                     .compact_age = s->c.max_raw_age,
                      .min_age = s->c.min_age,
                      .max_backlog = s->c.max_backlog,
                      .drop_at_once = s->c.drop_at_once,
-                     .say = on_store_says,
-                     .who = s};
+                     .log = on_store_event,
+                     .ctx = s};
     http_server_events ev = server_requests(s);
-    return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
+    return (s->loop = loop_open(world_system(), on_wake, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
-           (s->asked = pool_open(s->loop, WORKERS, QUERIES, e)) && open_forward(s, e) &&
+           (s->query_pool = pool_open(s->loop, WORKERS, QUERIES, e)) && open_forward(s, e) &&
            (s->ingest = open_ingest(s, e)) && (s->api = open_api(s, e)) && open_tls(s, e) &&
            (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
@@ -190,26 +194,28 @@ static bool open_all(server *s, err *e)
 server *server_open(const server_config *c, const server_hooks *h, err *e)
 {
     server *s = calloc(1, sizeof *s);
-    if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    if (!s) return err_memory(e), NULL;
     s->c = *c, s->hooks = *h, s->log = h->log;
     s->notify = notify_open(getenv);
-    s->look = (loop_timer){.due = on_look, .who = s};
-    s->watchdog = (loop_timer){.due = on_watchdog, .who = s};
-    s->started = world_system()->wall(world_system()->who);
+    s->check = (loop_timer){.due = on_check, .ctx = s};
+    s->watchdog = (loop_timer){.due = on_watchdog, .ctx = s};
+    s->started = world_system()->wall(world_system()->ctx);
     if (open_all(s, e)) return s;
     server_close(s);
     return NULL;
 }
 
-/* What is under way is answered before its parts go: first no new requests, then the store's last group, then the rest. */
+/* The order matters: first no new jobs start, then the store writes its last group and responses
+ * are sent, then the rest is closed. */
 void server_close(server *s)
 {
     if (!s) return;
-    if (s->loop) loop_disarm(s->loop, &s->look), loop_disarm(s->loop, &s->watchdog);
+    if (s->loop) loop_disarm(s->loop, &s->check), loop_disarm(s->loop, &s->watchdog);
     api_end(s->api);
     pool_close(s->pool);
-    pool_close(s->asked);
-    if (s->forward) (void)store_commit(s->store, NULL); /* to be passed on */
+    pool_close(s->query_pool);
+    if (s->forward)
+        (void)store_commit(s->store, NULL); /* so that the last items can be forwarded */
     forward_stop(s->forward, FORWARD_NS);
     store_close(s->store);
     api_close(s->api);
@@ -248,12 +254,12 @@ static bool drained(server *s)
     if (!s->drain_until) {
         s->drain_until = loop_now(s->loop) + DRAIN_NS;
         uint64_t open = http_server_count(s->http).exchanges;
-        notify_say(&s->notify, "STOPPING=1\nSTATUS=answering what is under way");
+        notify_send(&s->notify, "STOPPING=1\nSTATUS=finishing open requests");
         log_write(
             s->log,
             &(log_line){.event = LOG_DRAIN,
-                        .sentence = "ending: no new connections, what is under way is answered",
-                        .facts = {{"requests", NULL, open}}});
+                        .message = "shutting down: no new connections; open requests are finished",
+                        .fields = {{"requests", NULL, open}}});
         http_server_drain(s->http);
     }
     return http_server_idle(s->http) || loop_now(s->loop) > s->drain_until;
@@ -262,14 +268,14 @@ static bool drained(server *s)
 bool server_run(server *s, err *e)
 {
     (void)e;
-    loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
+    loop_arm(s->loop, &s->check, loop_now(s->loop) + CHECK_NS);
     if (s->notify.watchdog_ns) on_watchdog(s);
-    server_tell_start(s);
+    server_log_start(s);
     while (!atomic_load(&s->stopping) || !drained(s)) {
         loop_once(s->loop, NS_PER_S);
         if (atomic_exchange(&s->hung_up, false) && s->hooks.hang_up)
-            s->hooks.hang_up(s->hooks.who, s);
+            s->hooks.hang_up(s->hooks.ctx, s);
     }
-    server_tell_stop(s);
+    server_log_stop(s);
     return true;
 }

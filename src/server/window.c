@@ -1,4 +1,6 @@
+/* A sorted array with binary search. Settled items are removed from its front. */
 #include "server/window.h"
+#include "base/search.h"
 
 #include "base/ban.h"
 #include <stdlib.h>
@@ -24,11 +26,7 @@ void window_take_back(window *w) { w->n--; }
 
 static window_item *find(const window *w, uint64_t number)
 {
-    size_t low = w->first, high = w->n;
-    while (low < high) {
-        size_t half = low + (high - low) / 2;
-        *(w->v[half].number < number ? &low : &high) = half + (w->v[half].number < number);
-    }
+    size_t low = SEARCH(w->first, w->n, i, w->v[i].number < number);
     return low < w->n && w->v[low].number == number ? &w->v[low] : NULL;
 }
 

@@ -1,25 +1,28 @@
-/* server/window.h - numbered items that were handed on and are settled in any order: through which number is everything done?  Pure. */
+/* server/window.h - tracks numbered items that are settled in any order, and finds the number up to
+ * which all are done. Pure. */
 #pragma once
 #include "base/compiler.h"
 
 typedef struct window_item {
     uint64_t number;
     size_t bytes;
-    bool done, failed; /* failed: it is never done; whoever begins again gets it again */
+    bool done, failed; /* failed: never done; the item is delivered again after a restart */
 } window_item;
 
 /* The zero value is empty. */
 typedef struct window {
-    window_item *v; /* by number; v[first .. n) are there, the first of them is not done */
+    window_item *v; /* sorted by number; v[first .. n) are in use, and v[first] is not done */
     size_t first, n, cap;
 } window;
 
-/* Numbers rise.  false: no memory. */
+/* Adds an item. Numbers must increase. Returns false when out of memory. */
 NODISCARD bool window_add(window *w, uint64_t number, size_t bytes);
-/* The last one was not handed on after all. */
+/* Removes the item that was added last. */
 void window_take_back(window *w);
-/* Its bytes; 0: it is not there.  `failed` once is failed for good. */
+/* Marks an item as settled and returns its bytes; 0 when there is no such item. An item that failed
+ * once stays failed. */
 size_t window_settle(window *w, uint64_t number, bool failed);
-/* Everything through this number is done, when everything through `seen` was added or needs nothing. */
+/* Returns the largest number up to which all items are done. Every item up to `seen` must have been
+ * added, unless nothing has to be done for it. */
 uint64_t window_through(const window *w, uint64_t seen);
 void window_free(window *w);

@@ -1,4 +1,4 @@
-/* What the publisher could not carry, in this process. */
+/* Counters of values that the publisher truncated or rejected in this process. */
 #include "span/internal.h"
 
 #include <stdatomic.h>

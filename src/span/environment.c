@@ -1,3 +1,4 @@
+/* Parses OTEL_RESOURCE_ATTRIBUTES without allocating. */
 #include "span/environment.h"
 
 #include "base/utf8.h"
@@ -10,7 +11,8 @@ static int digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* s[0..n) without blanks around it and with %41 as A, terminated.  false: malformed. */
+/* Copies s[0..n) without surrounding spaces to `out`, decodes %41 to A, and terminates it.  Returns
+ * false when the text is malformed. */
 static bool decode(const char *s, size_t n, char *out)
 {
     size_t k = 0;

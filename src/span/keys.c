@@ -1,4 +1,5 @@
-/* Names of attributes: numbers are given in order and never taken back, as readers cache them. */
+/* Names of attributes.  Numbers are assigned in order and never reused, because readers cache
+ * them. */
 #include "span/internal.h"
 
 #include "base/utf8.h"
@@ -7,8 +8,8 @@
 
 enum { NAMES_BYTES = 16 * 1024 };
 
-/* Written under the lock.  A name is complete before the count is raised, so a fork in between leaves
- * the child with a table that is whole. */
+/* Written with the lock held.  A name is complete before the count is raised, so a fork in between
+ * leaves the child with a consistent table. */
 static char names[NAMES_BYTES];
 static uint16_t at[KILN_SPAN_KEYS];
 static size_t used;
@@ -17,7 +18,7 @@ static _Atomic int n_keys;
 size_t span_keys(void) { return (size_t)atomic_load_explicit(&n_keys, memory_order_relaxed); }
 const char *span_key_name(size_t i) { return names + at[i]; }
 
-/* Relaxed: whoever has a number got it from kiln_span_key. */
+/* relaxed: the caller got the number from kiln_span_key, which had seen the count */
 bool span_has_key(int key)
 {
     return key >= 0 && key < atomic_load_explicit(&n_keys, memory_order_relaxed);

@@ -1,8 +1,8 @@
-/* Finds otel_thread_ctx_v1 among what is loaded.
+/* Finds otel_thread_ctx_v1 in the loaded objects.
  *
- * By the objects' own tables, inside dl_iterate_phdr.  dlsym with a handle would take a dlopen, and glibc's
- * dlopen of an object that is there already runs its constructors if they have not run yet, or not since
- * its destructors did: in our thread, while the program starts or ends. */
+ * Reads the tables of the objects inside dl_iterate_phdr.  It does not use dlsym, which needs a
+ * handle from dlopen.  While the program starts or ends, glibc's dlopen of a loaded object may run
+ * the object's constructors in the calling thread. */
 #include "span/peek.h"
 
 #include <elf.h>
@@ -14,7 +14,7 @@ static const char symbol[] = "otel_thread_ctx_v1";
 
 static uintptr_t thread_pointer(void) { return (uintptr_t)__builtin_thread_pointer(); }
 
-/* ---- the dynamic symbols of an object ---- */
+/* ---- dynamic symbols of an object ---- */
 
 typedef struct tables {
     const ElfW(Sym) * symbols;
@@ -24,7 +24,8 @@ typedef struct tables {
     bool stays; /* linked so that it cannot be unloaded */
 } tables;
 
-/* glibc has added the base where the object is writable; musl and the vdso have not. */
+/* Returns the absolute address for one in the dynamic section.  glibc has added the base to it
+ * where the section is writable; musl and the vdso have not. */
 static uintptr_t placed(const struct dl_phdr_info *o, ElfW(Addr) a)
 {
     return a < o->dlpi_addr ? o->dlpi_addr + a : a;
@@ -56,7 +57,8 @@ static bool is_it(const tables *t, uint32_t i)
            !memcmp(t->strings + s->st_name, symbol, sizeof symbol);
 }
 
-/* nbuckets, first symbol, words of the filter, shift; the filter; buckets; chains, whose last has bit 0. */
+/* Searches DT_GNU_HASH: number of buckets, first symbol, words of the filter, shift; the filter;
+ * buckets; chains, whose last word has bit 0 set. */
 static const ElfW(Sym) * by_gnu_hash(const tables *t)
 {
     const uint32_t *h = t->gnu_hash;
@@ -72,7 +74,7 @@ static const ElfW(Sym) * by_gnu_hash(const tables *t)
     }
 }
 
-/* nbuckets, nchain: one for each symbol. */
+/* Searches all symbols; the second word of DT_HASH is their number. */
 static const ElfW(Sym) * by_hash(const tables *t)
 {
     for (uint32_t i = 1; i < t->hash[1]; i++)
@@ -80,10 +82,11 @@ static const ElfW(Sym) * by_hash(const tables *t)
     return NULL;
 }
 
-/* ---- where it is ---- */
+/* ---- location ---- */
 
-/* The first object in the loader's order that has it, as a reference from the program would find it. */
-static int look_in(struct dl_phdr_info *o, size_t size, void *arg)
+/* Stops at the first object in the loader's order that defines the variable, as for a reference
+ * from the program. */
+static int search_object(struct dl_phdr_info *o, size_t size, void *arg)
 {
     span_place *place = arg;
     tables t = {0};
@@ -94,18 +97,18 @@ static int look_in(struct dl_phdr_info *o, size_t size, void *arg)
     *place = (span_place){.kind = SPAN_DYNAMIC,
                           .offset = (int64_t)s->st_value,
                           .module = o->dlpi_tls_modid,
-                          .stays = t.stays || !*o->dlpi_name}; /* or it is the program */
+                          .stays = t.stays || !*o->dlpi_name}; /* the program has no name */
     return 1;
 }
 
-/* ---- is it part of every thread? ---- */
+/* ---- static or dynamic block ---- */
 
 typedef struct probe {
     size_t module;
     uintptr_t distance;
 } probe;
 
-static int look_at_block(struct dl_phdr_info *o, size_t size, void *arg)
+static int search_block(struct dl_phdr_info *o, size_t size, void *arg)
 {
     probe *p = arg;
     (void)size;
@@ -114,27 +117,28 @@ static int look_at_block(struct dl_phdr_info *o, size_t size, void *arg)
     return 1;
 }
 
-static void *look_from_thread(void *arg)
+static void *locate_from_thread(void *arg)
 {
-    dl_iterate_phdr(look_at_block, arg);
+    dl_iterate_phdr(search_block, arg);
     return NULL;
 }
 
-/* A thread that has only just begun has touched no variable: a block that it has is part of it, and lies at
- * the same distance in all.  The calling thread proves nothing: it may have touched the variable, or be
- * older than the module.  0: it is not. */
+/* Returns the offset of a module's block that every thread has; 0: not every thread has it.  Starts
+ * a thread, which has not used any variable yet: a block that it has is part of every thread.  The
+ * calling thread does not show this, because it may have used the variable or be older than the
+ * module. */
 static uintptr_t distance_in_all(size_t module)
 {
     probe p = {.module = module};
     pthread_t t;
-    if (pthread_create(&t, NULL, look_from_thread, &p) == 0) pthread_join(t, NULL);
+    if (pthread_create(&t, NULL, locate_from_thread, &p) == 0) pthread_join(t, NULL);
     return p.distance;
 }
 
 span_place span_locate(void)
 {
     span_place place = {0};
-    dl_iterate_phdr(look_in, &place);
+    dl_iterate_phdr(search_object, &place);
     uintptr_t distance = place.kind == SPAN_DYNAMIC ? distance_in_all(place.module) : 0;
     if (!distance) return place;
     place.kind = SPAN_STATIC;

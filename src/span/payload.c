@@ -1,4 +1,5 @@
-/* The ProcessContext message: Resource = 1, KeyValue attributes = 2 (processcontext.v1development). */
+/* Encodes the ProcessContext message: Resource = 1, KeyValue attributes = 2
+ * (processcontext.v1development). */
 #include "span/internal.h"
 
 #include "base/utf8.h"
@@ -46,7 +47,7 @@ static void put_text(payload *to, uint8_t tag, const char *s, size_t n)
     to->n += n;
 }
 
-/* Bytes of a field with n bytes in it. */
+/* Returns the size of a field with n bytes of content. */
 static size_t field(size_t n)
 {
     size_t length = 1;
@@ -65,11 +66,11 @@ static void put_pair(payload *to, uint8_t tag, const char *key, const char *valu
     put_text(to, TAG_STRING, value, v);
 }
 
-/* ---- the resource: the first to say a key wins ---- */
+/* ---- resource: the first value of a key is used ---- */
 
 typedef struct resource_out {
     payload *to;
-    size_t begin; /* of the attributes */
+    size_t begin; /* start of the attributes */
 } resource_out;
 
 static size_t take_length(const uint8_t **p)
@@ -82,7 +83,7 @@ static size_t take_length(const uint8_t **p)
     }
 }
 
-/* Reads what put_pair wrote. */
+/* Returns whether put_pair has already written this key. */
 static bool has(const resource_out *r, const char *key)
 {
     const uint8_t *p = r->to->p + r->begin, *end = r->to->p + r->to->n;
@@ -104,7 +105,7 @@ static void put_once(resource_out *r, const char *key, const char *value)
     if (value && !has(r, key)) put_pair(r->to, TAG_ATTRIBUTE, key, value);
 }
 
-static const char *environment(const char *name) /* empty is unset, by the specification */
+static const char *environment(const char *name) /* the specification treats empty as unset */
 {
     const char *v = getenv(name);
     return v && *v && strlen(v) <= TEXT_MAX && utf8_ok(v, strlen(v)) ? v : NULL;
@@ -132,7 +133,7 @@ static void put_defaults(resource_out *r, const char *instance_id)
     put_once(r, "telemetry.sdk.version", KILN_VERSION);
 }
 
-/* Writes the length in front of what was put since `begin`. */
+/* Writes the length before the bytes added since `begin`. */
 static void close_resource(resource_out *r)
 {
     payload *to = r->to;
@@ -146,7 +147,7 @@ static void close_resource(resource_out *r)
     to->n += n;
 }
 
-/* ---- the whole ---- */
+/* ---- message ---- */
 
 static bool text_fits(const char *s)
 {
@@ -159,7 +160,7 @@ static bool pairs_fit(const kiln_span_pair *v, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (!v[i].key || !*v[i].key || !v[i].value) return false;
         if (!text_fits(v[i].key) || !text_fits(v[i].value)) return false;
-        if (!strncmp(v[i].key, "threadlocal.", 12)) return false; /* ours to say */
+        if (!strncmp(v[i].key, "threadlocal.", 12)) return false; /* reserved for this library */
     }
     return v || !n;
 }

@@ -1,49 +1,52 @@
-/* span/peek.h - reads the context of the calling thread, whoever published it.
+/* span/peek.h - reads the context of the calling thread, from any publisher.
  *
- * span_locate runs outside of handlers and may allocate; span_peek is for a signal handler: plain
- * loads, no lock, no call; span_peek_at reads another thread, which does not run.  Any publisher by OTEP 4947
- * will do: Kiln's own (span.h), an SDK in the program or in a library, also one that was loaded later (locate
- * again then). */
+ * span_locate runs outside of handlers and may allocate.  span_peek is for a signal handler: plain
+ * loads, no lock, no call.  span_peek_at reads another thread, which must not run.  The publisher
+ * may be any that follows OTEP 4947: Kiln's own (span.h), or an SDK in the program or in a library,
+ * including one that is loaded later (call span_locate again). */
 #pragma once
 #include "base/compiler.h"
 #include "kiln/span.h"
 
-/* Where otel_thread_ctx_v1 lies in every thread. */
+/* Location of otel_thread_ctx_v1 in every thread. */
 typedef struct span_place {
     enum {
-        SPAN_NOWHERE, /* nobody has such a variable */
-        SPAN_STATIC,  /* at a fixed distance from the thread pointer */
-        SPAN_DYNAMIC, /* in the block of a module, which a thread may not have yet */
+        SPAN_NOWHERE, /* no such variable exists */
+        SPAN_STATIC,  /* at a fixed offset from the thread pointer */
+        SPAN_DYNAMIC, /* in the TLS block of a module, which a thread may not have yet */
     } kind;
     int64_t offset; /* from the thread pointer, or in the module's block */
     size_t module;
-    bool
-        stays; /* nobody can unload whoever has it: what it points to is there as long as the thread */
+    bool stays; /* its object cannot be unloaded: the pointer is valid while the thread lives */
 } span_place;
 
-/* Looks for the variable in everything that is loaded.  Starts a thread for a moment, if there is one, to see
- * whether it is part of every thread.  Calls neither dlopen nor dlsym. */
+/* Searches all loaded objects for the variable.  If it finds one, starts a short-lived thread to
+ * see whether every thread has the variable.  Calls neither dlopen nor dlsym. */
 span_place span_locate(void);
 
 typedef struct span_record {
     uint8_t trace_id[16], span_id[8];
     uint8_t trace_flags;
-    bool has_ids;     /* they are not zero */
-    uint16_t n_attrs; /* bytes of attrs: {u8 key, u8 length, text} each */
+    bool has_ids;     /* the ids are not zero */
+    uint16_t n_attrs; /* bytes of attrs: entries {u8 key, u8 length, text} */
     uint8_t attrs[KILN_SPAN_ATTR_BYTES];
 } span_record;
 
-/* The calling thread's record; false: it has none, or is changing it.  Bytes of attrs behind n_attrs
- * are not touched.  A record that claims more than it may hold is cut to what it may.
- * Async-signal-safe.  The pointer of a publisher that stays is trusted, as code in the same process is.  One that can be
- * unloaded may be gone, and something else lie there, before anybody locates again: then the kernel is asked
- * whether the memory can be read, and nonsense may be read but nothing faults. */
+/* Reads the calling thread's record.  Returns false when the thread has none or is changing it.
+ * Does not write attrs beyond n_attrs.  Truncates a record that claims more than the maximum.
+ * Async-signal-safe.
+ *
+ * Trusts the pointer of a publisher that stays loaded, like other code in the process.  Another
+ * publisher may be unloaded and its memory reused before span_locate runs again.  In that case a
+ * system call checks whether the memory can be read: the result may be wrong, but the read does not
+ * fault. */
 NODISCARD bool span_peek(const span_place *at, span_record *out);
 
-/* Reads n bytes at an address of the thread's process; false: they are not there. */
-typedef bool (*span_reader)(void *who, uintptr_t at, void *to, size_t n);
+/* Reads n bytes at an address of the thread's process.  Returns false when they cannot be read. */
+typedef bool (*span_reader)(void *ctx, uintptr_t at, void *to, size_t n);
 
-/* The same of another thread, by its thread pointer; not for handlers.  The caller knows that the thread does not
- * run: a record that is being changed says so, but not one that changes in between. */
-NODISCARD bool span_peek_at(const span_place *at, uintptr_t tp, span_reader read, void *who,
+/* Reads the record of another thread, given by its thread pointer.  Must not be called from a
+ * signal handler.  The caller must know that the thread does not run: a record that is being
+ * changed is recognized, but not one that changes during the read. */
+NODISCARD bool span_peek_at(const span_place *at, uintptr_t tp, span_reader read, void *ctx,
                             span_record *out);

@@ -1,10 +1,10 @@
-/* The process context (OTEP 4719): one page with the header, two places for the payload.
+/* The process context (OTEP 4719): a header, and two payloads that are used alternately.
  *
  *   mapping "OTEL_CTX"    [ header | payload, even | payload, odd ]
  *
- * An update writes the payload that readers do not look at, then: timestamp = 0, pointer and size, a
- * larger timestamp.  Nothing is ever freed under a reader, and one that was overtaken twice sees it in
- * the timestamp. */
+ * An update writes the unused payload, sets the timestamp to 0, writes pointer and size, and sets a
+ * larger timestamp.  Memory that a reader may use is never freed, and the timestamp shows a
+ * reader that updates have happened during its read. */
 #include "span/internal.h"
 
 #include <errno.h>
@@ -29,23 +29,24 @@
 typedef struct header {
     char signature[8];
     uint32_t version, payload_size;
-    _Atomic uint64_t published_at_ns; /* CLOCK_BOOTTIME; 0 = being changed */
+    _Atomic uint64_t published_at_ns; /* CLOCK_BOOTTIME; 0: being changed */
     uint64_t payload;
 } header;
-_Static_assert(sizeof(header) == 32, "as the OTEP has it");
+_Static_assert(sizeof(header) == 32, "the layout that the OTEP defines");
 
 enum { HEADER_ROOM = 4096, MAPPING = HEADER_ROOM + 2 * PAYLOAD_MAX };
 
-/* The process's one context.  A forked child has the variables but not the mapping: `pid` tells. */
+/* The context of this process.  A forked child inherits the variables but not the mapping; `pid`
+ * shows this. */
 static struct {
     pid_t pid;
     header *at; /* NULL: not published */
     payload payload[2];
-    unsigned turn; /* which payload readers look at */
+    unsigned turn; /* index of the payload that readers use */
     char instance_id[37];
 } own;
 
-/* ---- the lock: the pid of its holder, so that a child takes over what a fork cut off ---- */
+/* ---- lock: the pid of its holder, so that a forked child can take over its parent's ---- */
 
 static _Atomic pid_t holder;
 
@@ -54,7 +55,8 @@ void span_lock(void)
     pid_t me = getpid(), seen = 0;
     while (!atomic_compare_exchange_weak_explicit(&holder, &seen, me, memory_order_acquire,
                                                   memory_order_relaxed)) {
-        if (seen != me) continue; /* free, or the holder stayed behind in our parent: take it */
+        /* free, or held by a thread that exists only in the parent: take it */
+        if (seen != me) continue;
         sched_yield();
         seen = 0;
     }
@@ -62,7 +64,7 @@ void span_lock(void)
 
 void span_unlock(void) { atomic_store_explicit(&holder, 0, memory_order_release); }
 
-/* ---- the mapping ---- */
+/* ---- mapping ---- */
 
 static void *map_memfd(void)
 {
@@ -85,7 +87,7 @@ static bool name_mapping(void *p)
                  (unsigned long)"OTEL_CTX") == 0;
 }
 
-/* Found by its file or by its name: without either nobody could. */
+/* Creates the mapping.  Readers find it by its file or by its name, so one of them is required. */
 static void *map_context(void)
 {
     void *p = map_memfd();
@@ -111,10 +113,11 @@ static bool names_context(const char *p, size_t n)
     return false;
 }
 
-/* Has anybody published in this process?  One context a process, says the OTEP. */
+/* Returns whether this process already has a context; the OTEP allows one. */
 static bool is_taken(void)
 {
-    enum { OVERLAP = 32 }; /* longer than any of the names: one may lie over two reads */
+    /* longer than any of the names, because a name may cross the boundary of two reads */
+    enum { OVERLAP = 32 };
     char p[4096];
     size_t kept = 0;
     bool found = false;
@@ -147,7 +150,7 @@ static void show(const payload *p, uint64_t before)
     atomic_thread_fence(memory_order_seq_cst);
     atomic_store_explicit(&h->published_at_ns, now > before ? now : before + 1,
                           memory_order_relaxed);
-    name_mapping(h); /* fails without CONFIG_ANON_VMA_NAME; readers may watch the call */
+    name_mapping(h); /* fails without CONFIG_ANON_VMA_NAME; readers may watch for the call */
 }
 
 static void show_first(const payload *p)
@@ -183,7 +186,7 @@ static void make_instance_id(void)
     *p = '\0';
 }
 
-/* After a fork nothing of the parent's publication is ours. */
+/* Forgets the parent's publication after a fork. */
 static void know_process(void)
 {
     pid_t me = getpid();
@@ -222,7 +225,7 @@ static kiln_span_code publish(const kiln_span_process *process)
     if (!code) payload_put_threads(to);
     if (!code && to->full) code = KILN_SPAN_LIMIT;
     if (code) {
-        if (first) withdraw(); /* an update that failed leaves what was there */
+        if (first) withdraw(); /* a failed update leaves the published context */
         return code;
     }
     own.turn = !own.turn;
@@ -268,10 +271,12 @@ const char *kiln_span_code_text(kiln_span_code code)
 {
     switch (code) {
     case KILN_SPAN_OK: return "published";
-    case KILN_SPAN_USAGE: return "a key is empty, or a text is missing, too long or not UTF-8";
-    case KILN_SPAN_LIMIT: return "the attributes take more than 64 KiB";
-    case KILN_SPAN_TAKEN: return "another library of this process has published its context";
-    case KILN_SPAN_SYSTEM: return "the kernel gave neither a memfd nor a name for memory";
+    case KILN_SPAN_USAGE: return "a key is empty, or a value is missing, too long or not UTF-8";
+    case KILN_SPAN_LIMIT: return "the attributes exceed 64 KiB";
+    case KILN_SPAN_TAKEN:
+        return "another library in this process has already published a process context";
+    case KILN_SPAN_SYSTEM:
+        return "the kernel supports neither memfd_create nor names for anonymous memory";
     }
     return "unknown code";
 }

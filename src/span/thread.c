@@ -1,21 +1,24 @@
-/* The record of the calling thread: enter, exit, attributes, attach, detach.
+/* Changes the record of the calling thread: enter, exit, attributes, attach, detach.
  *
- * Nobody reads a record while its thread runs (OTEP 4947: it is stopped, or its own signal handler
- * looks), so compiler fences are all that is needed.  The protocol: valid = 0, change, valid = 1.
+ * A record is read only while its thread is stopped or by its own signal handler (OTEP 4947), so
+ * compiler fences are sufficient.  The protocol: valid = 0, change, valid = 1.
  *
  *   record    [ ids | valid flags size | entries of outer scopes | entries of the innermost scope | free ]
  *                                                                 ^ base                         ^ size
- * A scope only ever adds entries behind `base`; its exit takes them off by putting `size` back.  That
- * an inner entry hides an outer one of the same key is the readers' rule (the last one wins). */
+ * A scope only appends entries after `base`; its exit removes them by restoring `size`.  Readers
+ * use the last entry of a key, so an inner entry hides an outer one. */
 #include "span/internal.h"
 
+#include "arch/tls.h"
 #include <stdatomic.h>
 #include <string.h>
 
-/* Where readers look.  It is set once in a thread; `valid` says the rest. */
+/* The variable that readers find.  Set once per thread; `valid` shows whether there is a
+ * context. */
 __attribute__((visibility("default"), used)) _Thread_local void *otel_thread_ctx_v1;
 
-/* Initial-exec: a plain offset from the thread pointer, so that a signal handler may touch it. */
+/* The state of a thread.  Initial-exec: at a fixed offset from the thread pointer, usable in a
+ * signal handler. */
 typedef struct thread {
     _Alignas(16) uint8_t record[KILN_SPAN_RECORD_BYTES];
     uint16_t base;
@@ -23,30 +26,8 @@ typedef struct thread {
 } thread;
 static _Thread_local thread self __attribute__((tls_model("initial-exec")));
 
-/* The address of this thread's otel_thread_ctx_v1, by the TLSDESC dialect that readers look for.  In
- * assembler on x86-64: clang 14 cannot be asked for it.  Elsewhere it is the default. */
-#if defined(__x86_64__)
-void **span_slot(void) __attribute__((visibility("hidden")));
-__asm__(".pushsection .text\n"
-        ".globl span_slot\n"
-        ".hidden span_slot\n"
-        ".type span_slot, @function\n"
-        "span_slot:\n"
-        "    .cfi_startproc\n"
-        "    subq $8, %rsp\n"
-        "    .cfi_adjust_cfa_offset 8\n"
-        "    leaq otel_thread_ctx_v1@TLSDESC(%rip), %rax\n"
-        "    call *otel_thread_ctx_v1@TLSCALL(%rax)\n"
-        "    addq %fs:0, %rax\n"
-        "    addq $8, %rsp\n"
-        "    .cfi_adjust_cfa_offset -8\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        ".size span_slot, . - span_slot\n"
-        ".popsection\n");
-#else
-static void **span_slot(void) { return &otel_thread_ctx_v1; }
-#endif
+/* span_slot(): address of this thread's otel_thread_ctx_v1.  Readers expect a TLS descriptor. */
+ARCH_TLSDESC_ADDRESS(span_slot, otel_thread_ctx_v1);
 
 static COLD void link_thread(thread *t)
 {
@@ -63,8 +44,8 @@ ALWAYS_INLINE thread *this_thread(void)
 
 ALWAYS_INLINE void fence(void) { atomic_signal_fence(memory_order_seq_cst); }
 
-/* valid, trace-flags and attrs-data-size as one word: one store changes all three, and what was stored
- * as a whole can be loaded as a whole at once (a processor waits on a load over several stores). */
+/* valid, trace-flags and attrs-data-size as one word.  One store changes all three, and the word
+ * can be loaded again without a store-forwarding stall. */
 typedef uint32_t __attribute__((may_alias)) state;
 
 ALWAYS_INLINE state state_make(uint8_t valid, uint8_t flags, uint16_t size)
@@ -85,7 +66,7 @@ ALWAYS_INLINE uint16_t size_of(const thread *t)
     return n;
 }
 
-/* Between these two no reader believes the record. */
+/* Between close_record and open_record, readers ignore the record. */
 ALWAYS_INLINE void close_record(thread *t)
 {
     *(volatile uint8_t *)(t->record + RECORD_VALID) = 0;
@@ -128,7 +109,7 @@ void kiln_span_exit(const kiln_span_scope *scope)
 
 /* ---- attributes ---- */
 
-/* The entry of this key in the innermost scope, or NULL. */
+/* Returns the entry of this key in the innermost scope, or NULL. */
 static uint8_t *entry_of(thread *t, uint8_t key)
 {
     uint8_t *p = t->record + RECORD_ATTRS + t->base, *end = t->record + RECORD_ATTRS + size_of(t);
@@ -144,8 +125,8 @@ static void put_entry(uint8_t *p, uint8_t key, const char *value, size_t n)
     if (n) memcpy(p + 2, value, n);
 }
 
-/* Behind the last entry: readers go by the size, which is raised last.  Outside any scope this is the
- * first thing to see. */
+/* Appends an entry after the last one and then raises the size, by which readers find it.  Outside
+ * any scope this makes the record visible. */
 static void append(thread *t, uint16_t size, uint8_t key, const char *value, size_t n)
 {
     put_entry(t->record + RECORD_ATTRS + size, key, value, n);
@@ -161,7 +142,7 @@ static void replace(thread *t, uint8_t *old, uint8_t key, const char *value, siz
     append(t, (uint16_t)(size - gone), key, value, n);
 }
 
-/* How much of a longer value fits without ending inside a character. */
+/* Returns the length to which a longer value is truncated without splitting a character. */
 static size_t cut(const char *value)
 {
     size_t n = KILN_SPAN_VALUE_BYTES;
@@ -201,7 +182,7 @@ static void load(thread *t, const kiln_span_context *in)
     const uint8_t *from = (const uint8_t *)(in ? in : &none)->record;
     uint16_t size;
     memcpy(&size, from + RECORD_SIZE, sizeof size);
-    if (size > KILN_SPAN_ATTR_BYTES) return load(t, NULL); /* not a context of ours */
+    if (size > KILN_SPAN_ATTR_BYTES) return load(t, NULL); /* not a context of this library */
     close_record(t);
     memcpy(t->record, from, RECORD_VALID);
     memcpy(t->record + RECORD_ATTRS, from + RECORD_ATTRS, size);

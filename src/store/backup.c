@@ -1,3 +1,6 @@
+/* Copies a store: databases with SQLite's backup API, and segments of the journal as files, which
+ * the reader has locked. A day file that is unchanged since the last copy is hard-linked. The copy
+ * replaces DEST by an exchange of two directories. */
 #include "store/backup.h"
 
 #include "store/journal_file.h"
@@ -17,14 +20,14 @@ typedef struct backup {
     reader *r;
     const char *dest;
     char next[DAY_PATH];
-    manifest had, has; /* of DEST; of the copy */
+    manifest had, has; /* manifests of DEST and of the new copy */
     const store_backup_opts *o;
     store_backup_result *out;
 } backup;
 
 static void step(backup *b, const char *name)
 {
-    if (b->o && b->o->progress) b->o->progress(b->o->who, name, b->out);
+    if (b->o && b->o->progress) b->o->progress(b->o->ctx, name, b->out);
 }
 
 /* ---- directories ---- */
@@ -39,7 +42,7 @@ static bool remove_all(const char *dir, err *e)
     return rmdir(dir) == 0 || err_sys(e, errno, "%s: cannot be removed", dir);
 }
 
-/* DEST is an earlier copy, empty, or not there. */
+/* Returns whether DEST may be replaced: it must be an earlier copy, empty, or missing. */
 static bool may_replace(const char *dest, const manifest *had, err *e)
 {
     DIR *d = opendir(dest);
@@ -48,24 +51,25 @@ static bool may_replace(const char *dest, const manifest *had, err *e)
     for (struct dirent *f; (f = readdir(d));) n += f->d_name[0] != '.';
     closedir(d);
     if (n && !had->there)
-        return err_set(e, ERR_USAGE, "%s is not empty and holds no backup: take another directory",
+        return err_set(e, ERR_USAGE, "%s is not empty and is not a backup: use another directory",
                        dest);
-    return reader_nobody_writes(dest) ||
-           err_set(e, ERR_MISMATCH, "%s: a process writes this store: take another directory",
-                   dest);
+    return reader_has_no_writer(dest) ||
+           err_set(e, ERR_MISMATCH,
+                   "%s: a process has this store open for writing: use another directory", dest);
 }
 
-/* One rename, so that DEST is whole at every moment; two where the file system cannot exchange. */
+/* Exchanges both directories by one rename, so that DEST is complete at every moment. Uses two
+ * renames where the file system cannot exchange directories. */
 static bool exchange(backup *b, err *e)
 {
     char old[DAY_PATH];
-    if (rename(b->next, b->dest) == 0) return true; /* it was empty or not there */
+    if (rename(b->next, b->dest) == 0) return true; /* DEST was empty or missing */
     if (renameat2(AT_FDCWD, b->next, AT_FDCWD, b->dest, RENAME_EXCHANGE) == 0)
         return remove_all(b->next, e);
     snprintf(old, sizeof old, "%s.old", b->dest);
     if (!remove_all(old, e)) return false;
     if (rename(b->dest, old) != 0 || rename(b->next, b->dest) != 0)
-        return err_sys(e, errno, "%s: cannot be replaced", b->dest);
+        return err_sys(e, errno, "cannot replace the backup %s", b->dest);
     return remove_all(old, e);
 }
 
@@ -79,16 +83,16 @@ static void sync_path(const char *path)
 
 /* ---- databases ---- */
 
-/* A private file for SQLite to fill: it would make one that others can read. */
+/* Creates an empty file with mode 0600. SQLite itself would create a file that others can read. */
 static bool make_private(const char *path, err *e)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) return err_sys(e, errno, "%s: cannot be made", path);
+    if (fd < 0) return err_sys(e, errno, "%s: cannot be created", path);
     close(fd);
     return true;
 }
 
-/* The pages of the snapshot that `from` reads. */
+/* Copies the snapshot that `from` reads, page by page. */
 static bool copy_database(backup *b, sqlite3 *from, const char *name, err *e)
 {
     char path[DAY_PATH];
@@ -118,7 +122,7 @@ static bool same(const manifest_file *a, const manifest_file *b)
            a->profiles == b->profiles && a->first == b->first && a->last == b->last;
 }
 
-/* DEST has the file as it is: it is linked. */
+/* Hard-links the file if DEST has it unchanged. */
 static bool link_known(backup *b, day *d, const manifest_file *now, const char *name)
 {
     char from[DAY_PATH], to[DAY_PATH];
@@ -128,7 +132,8 @@ static bool link_known(backup *b, day *d, const manifest_file *now, const char *
     if (!had || !same(had, now)) return false;
     snprintf(from, sizeof from, "%s/%s", b->dest, name);
     snprintf(to, sizeof to, "%s/%s-wal", b->dest, name);
-    if (stat(to, &st) == 0 && st.st_size) return false; /* somebody served the copy */
+    /* DEST was opened for writing since the last copy */
+    if (stat(to, &st) == 0 && st.st_size) return false;
     if (!database_number(&d->db, "PRAGMA page_count", &pages, NULL) ||
         !database_number(&d->db, "PRAGMA page_size", &size, NULL) || stat(from, &st) != 0 ||
         (uint64_t)st.st_size != pages * size)
@@ -152,7 +157,7 @@ static bool copy_day(backup *b, day *d, err *e)
     return true;
 }
 
-/* The catalogue says what the snapshot says: that of the store may be ahead by now. */
+/* Writes a catalog that matches the snapshot. The catalog of the store may be newer by now. */
 static bool make_catalog(backup *b, err *e)
 {
     catalog c;
@@ -182,7 +187,7 @@ static bool is_zero(const char *p, size_t n)
     return true;
 }
 
-/* What the file has now; room that it reserved stays a hole. */
+/* Copies data but not reserved space, which becomes a hole. */
 static bool copy_bytes(int from, int to, uint64_t *copied)
 {
     char *piece = malloc(PIECE);
@@ -212,7 +217,8 @@ static bool copy_file(backup *b, const char *name, err *e)
     return ok || err_sys(e, why, "%s: cannot be written", to);
 }
 
-/* The reader holds them: nobody writes over what they have; records that come meanwhile may be in the copy or not. */
+/* The reader has the segments locked, so that no process overwrites them. Records that arrive
+ * during the copy may be in it or not. */
 static bool copy_journal(backup *b, err *e)
 {
     for (size_t i = 0; i < b->r->hold.n; i++) {
@@ -229,13 +235,13 @@ static bool copy_journal(backup *b, err *e)
     return true;
 }
 
-/* ---- the whole ---- */
+/* ---- the copy ---- */
 
 static bool fill(backup *b, err *e)
 {
     for (size_t i = 0; i < b->r->n_days; i++)
         if (!copy_day(b, b->r->days[i], e)) return false;
-    for (size_t i = 0; i < b->r->listed.n_files; i++) /* what is lost is lost here, too */
+    for (size_t i = 0; i < b->r->listed.n_files; i++) /* the copy records lost files as lost, too */
         if (b->r->listed.files[i].lost && !manifest_put(&b->has, &b->r->listed.files[i]))
             return err_sys(e, ENOMEM, "no memory for the manifest");
     b->has.through = b->r->through;
@@ -253,10 +259,10 @@ bool backup_run(reader *r, const char *dest, const store_backup_opts *o, store_b
     if (snprintf(b.next, sizeof b.next, "%s.next", dest) >= (int)sizeof b.next)
         return err_set(e, ERR_USAGE, "the name of the directory is too long");
     err why = {0};
-    (void)!manifest_load(&b.had, dest, &why); /* a damaged one has nothing to link */
+    (void)!manifest_load(&b.had, dest, &why); /* a damaged manifest has nothing to link */
     bool ok = (why.code == ERR_MALFORMED || may_replace(dest, &b.had, e)) &&
               remove_all(b.next, e) &&
-              (mkdir(b.next, 0700) == 0 || err_sys(e, errno, "%s: cannot be made", b.next));
+              (mkdir(b.next, 0700) == 0 || err_sys(e, errno, "%s: cannot be created", b.next));
     if (ok) {
         ok = fill(&b, e);
         sync_path(b.next);

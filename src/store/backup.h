@@ -1,11 +1,13 @@
-/* store/backup.h - copies a store, also while another process writes it, into a directory that is a store itself.
+/* store/backup.h - copies a store to a directory that is a store itself, also while another process
+ * writes the original.
  *
  *   DEST        the last complete copy: `kiln serve --store DEST` serves it
- *   DEST.next   the one under way: exchanged with DEST by one rename, then removed
+ *   DEST.next   the copy in progress; replaces DEST by one rename
  *
- * The copy is what one reader sees at one moment: all that was acknowledged before it began.  Day files that DEST has
- * already are linked, not copied. */
+ * The copy is the store as one reader sees it at one moment, with everything acknowledged before
+ * the copy began. Day files that DEST already has are hard-linked, not copied. */
 #pragma once
+#include "store/maintenance.h"
 #include "store/reader.h"
 
 NODISCARD bool backup_run(reader *r, const char *dest, const store_backup_opts *o,

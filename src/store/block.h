@@ -1,8 +1,9 @@
-/* store/block.h - profiles of one series as columns.  Pure.  docs/store.md has the layout.
+/* store/block.h - a block: profiles of one series as columns (layout: docs/store.md). Pure.
  *
- * Samples stay in the order in which they came, so nothing has to be kept about order; senders sort by time or by stack, and
- * either is cheap.  Attribute lists are numbers of the series, given in order of first use, and so are the first BLOCK_NEAR
- * stacks that it meets: what is frequent came early and is a small number.  Other stacks are numbers of the file. */
+ * Samples stay in the order in which they arrived. Senders sort by time or by stack, and both
+ * compress well. Each series numbers its attribute lists and its first BLOCK_NEAR stacks in order
+ * of first use: frequent stacks appear early and get small numbers. Other stacks are stored with
+ * their number in the file's tables. */
 #pragma once
 #include "store/chunk.h"
 #include "store/column.h"
@@ -12,11 +13,12 @@ enum { BLOCK_NEAR = 4096 };
 
 /* ---- writing ---- */
 
-/* A column being made.  Most have one value throughout, which is then all there is of them in memory. */
+/* A column under construction. While all its values are equal, only that value and the count are in
+ * memory. */
 typedef struct steady {
     int64_t value;
-    size_t n;    /* values so far */
-    i64s varied; /* all of them, once two differed */
+    size_t n;    /* number of values */
+    i64s varied; /* all values, once two of them differ */
 } steady;
 
 typedef struct block_builder {
@@ -24,9 +26,9 @@ typedef struct block_builder {
     steady samples, duration, identity, dropped, attrs, format, payload, sender, recognised, ledger,
         n_bytes;
     i64s seq, received, time;
-    VEC(content_key) ids; /* profile ids, or keys where there is none */
+    VEC(content_key) ids; /* profile ids, or content keys of profiles without an id */
     /* by sample */
-    u32s stack, list, far; /* stack: number of the series + 1; 0: the next of `far` */
+    u32s stack, list, far; /* stack: its number in the series + 1; 0: the next entry of `far` */
     steady link, n_values, n_times;
     /* pools */
     steady values;
@@ -35,10 +37,10 @@ typedef struct block_builder {
     hash_index link_index;
 
     uint64_t first, last, n_observations;
-    int64_t total; /* wraps */
+    int64_t total; /* wraps around */
 } block_builder;
 
-/* What is known of a profile beyond the model, as numbers of the file's tables. */
+/* Facts of a profile that the model does not have. Texts are numbers in the file's tables. */
 typedef struct block_profile {
     uint64_t seq, received, n_bytes;
     uint32_t attrs, format, sender, recognised, ledger;
@@ -46,19 +48,20 @@ typedef struct block_profile {
     content_key key;
 } block_profile;
 
-/* A profile of m with the links, values and timestamps of its samples.  Of each of them, in turn, block_add_stack and
- * block_add_list have to follow, for which there is room then. */
+/* Adds profile p of m with the links, values and timestamps of its samples. The caller then calls
+ * block_add_stack and block_add_list for each sample, in order; memory for them is reserved. */
 NODISCARD bool block_add_profile(block_builder *b, arena *a, const model *m, const profile *p,
                                  const block_profile *f);
 
-/* near: number of the series + 1, or 0: `far` of the file. */
+/* Adds the stack of the next sample. near: its number in the series + 1; 0: `far` is its number in
+ * the file. */
 static inline void block_add_stack(block_builder *b, uint32_t near, uint32_t far)
 {
     b->stack.v[b->stack.n++] = near;
     if (!near) b->far.v[b->far.n++] = far;
 }
 
-/* A number of the series. */
+/* Adds the attribute list of the next sample, by its number in the series. */
 static inline void block_add_list(block_builder *b, uint32_t list)
 {
     b->list.v[b->list.n++] = list;
@@ -66,7 +69,7 @@ static inline void block_add_list(block_builder *b, uint32_t list)
 
 void block_put(const block_builder *b, buf *out, zipper *z);
 
-/* Marks say which profile, trace and span ids a block may hold: sorted 32-bit hashes. */
+/* Marks are sorted 32-bit hashes of the profile, trace and span ids that a block may contain. */
 typedef enum mark_kind { MARK_PROFILE = 1, MARK_TRACE, MARK_SPAN } mark_kind;
 uint32_t mark_of(mark_kind kind, const uint8_t *id, size_t n);
 NODISCARD bool block_put_marks(const block_builder *b, arena *a, buf *out);
@@ -74,15 +77,15 @@ bool marks_have(str marks, uint32_t mark);
 
 /* ---- reading ---- */
 
-/* What the profiles of a series have in common; strings of the file's tables.  Not a `profile`, which is five times as large: a
- * reader keeps one of these for each series. */
+/* The properties that all profiles of a series have in common. Strings are numbers in the file's
+ * tables. A reader stores one for each series; a `profile` would be five times as large. */
 typedef struct series_head {
     value_type sample_type, period_type;
     int64_t period;
     bool has_sample_type;
 } series_head;
 
-/* A profile that has these and nothing else. */
+/* Returns a profile with only these properties set. */
 static inline profile series_head_profile(const series_head *h)
 {
     return (profile){.sample_type = h->sample_type,
@@ -91,13 +94,13 @@ static inline profile series_head_profile(const series_head *h)
                      .has_sample_type = h->has_sample_type};
 }
 
-/* The series that a block belongs to. */
+/* The series of a block. */
 typedef struct block_series {
     resource resource;
     scope scope;
     series_head head;
-    u32s stacks, lists; /* of the file, by number of the series */
-    u32s profile_lists; /* that its profiles have */
+    u32s stacks, lists; /* number in the file, by number in the series */
+    u32s profile_lists; /* attribute lists of its profiles, as numbers in the file */
 } block_series;
 
 enum {
@@ -106,7 +109,7 @@ enum {
     BLOCK_LINKS = 4,
     BLOCK_VALUES = 8,
     BLOCK_TIMES = 16,
-    BLOCK_FACTS = 32, /* sender, ledger and the like */
+    BLOCK_FACTS = 32, /* sender, ledger and other facts */
     BLOCK_ALL = 63,
 };
 
@@ -114,14 +117,15 @@ typedef struct block {
     chunk c;
     model m;
     profile_facts *facts;
-    uint64_t *payload; /* by profile: row of its original payload; 0: none */
+    uint64_t *payload; /* by profile: row of the original payload; 0: none */
 } block;
 
-/* The chosen columns; others are as if samples had none (stack 0, no attributes ...).  Numbers are checked.  false: damaged, or the
- * arena's budget. */
+/* Decodes the chosen columns and checks all numbers. Fields of other columns are zero (stack 0, no
+ * attributes). Returns false when the data is damaged or the arena's budget is spent. */
 NODISCARD bool block_take(str data, const tables *t, const block_series *s, unsigned columns,
                           zipper *z, arena *a, block *out);
 
-/* The keys of the profiles of a block, in the arena; type and unit are those of its series.  false: damaged, or the budget. */
+/* Decodes the keys of the profiles of a block into the arena. type and unit are those of its
+ * series. Returns false when the data is damaged or the arena's budget is spent. */
 NODISCARD bool block_take_keys(str data, str type, str unit, zipper *z, arena *a, content_key **out,
                                size_t *n);

@@ -1,3 +1,5 @@
+/* Decodes a block: columns to a model. A read decodes only the columns that it needs; columns of
+ * other kinds are skipped without decompression. All numbers are checked against the tables. */
 #include "store/block.h"
 
 #include "base/ban.h"
@@ -36,7 +38,8 @@ static uint32_t *numbers(loader *l, size_t n, size_t limit)
                : NULL;
 }
 
-/* A list column: counts of each sample, as spans; all of them are `total`. */
+/* Converts the counts of a list column, one for each sample, to spans. Their sum must be
+ * `total`. */
 static bool counted(loader *l, size_t total, bool wanted, spans *out)
 {
     int64_t constant;
@@ -62,7 +65,7 @@ static bool counted(loader *l, size_t total, bool wanted, spans *out)
     return sum == total && sum <= UINT32_MAX;
 }
 
-/* The part of a column's spans that belongs to the profile whose first sample is `at`. */
+/* Returns the spans from sample `at` on, the first sample of a profile. */
 static spans from_sample(spans all, size_t at)
 {
     if (all.off) return (spans){.off = all.off + at};
@@ -95,7 +98,7 @@ static bool take_profiles(loader *l)
         p->dropped_attributes_count = dropped[i];
         p->attrs = l->t->lists.v[attrs[i]];
         p->original_payload_format = l->t->m.dict.strings.v[format[i]];
-        p->profile_id[0] = (uint8_t)known[i]; /* the id follows */
+        p->profile_id[0] = (uint8_t)known[i]; /* the id is decoded later */
     }
     return all == l->n_samples;
 }
@@ -140,7 +143,7 @@ static bool take_ids(loader *l)
     return !l->in.bad;
 }
 
-/* Numbers of the series and of the file become numbers of the file. */
+/* Converts stack numbers of the series to numbers of the file. */
 static uint32_t *resolve_stacks(loader *l)
 {
     uint32_t *v = numbers(l, l->n_samples, l->s->stacks.n + 1);
@@ -261,7 +264,8 @@ static bool take_values(loader *l, bool wanted)
     return m->values.v != NULL;
 }
 
-/* With values alone, how many timestamps samples have is still known: one without values counts them. */
+/* The number of timestamps is needed even when only values are read: a sample without values counts
+ * its timestamps. */
 static bool take_times(loader *l, bool wanted, bool counts)
 {
     model *m = &l->b->m;
@@ -336,7 +340,7 @@ bool block_take_keys(str data, str type, str unit, zipper *z, arena *a, content_
     *n = (size_t)n_profiles;
     for (int i = 0; i < 3; i++) skip_column(&l.in); /* samples, time, duration */
     uint32_t *known = numbers(&l, *n, 2);
-    for (int i = 0; i < 10; i++) skip_column(&l.in); /* dropped attributes to bytes */
+    for (int i = 0; i < 10; i++) skip_column(&l.in); /* dropped attributes to bytes on the wire */
     str ids = take_bytes(&l.in, n_profiles * sizeof **out);
     *out = arena_array(a, *n, sizeof **out);
     if (!known || l.in.bad || !*out) return false;

@@ -1,3 +1,5 @@
+/* Encodes a block: profiles of one series to columns. Samples are added one by one, and the columns
+ * are encoded at the end, possibly by another thread. */
 #include "store/block.h"
 
 #include "store/item.h"
@@ -10,7 +12,7 @@ static bool push(arena *a, i64s *v, uint64_t x)
     return slot != NULL;
 }
 
-/* The first value that differs: from now on all are written down. */
+/* Adds the first value that differs. From now on the column stores every value. */
 static bool steady_vary(steady *s, arena *a, int64_t x)
 {
     if (!vec_reserve(a, &s->varied, s->n + 1)) return false;
@@ -31,7 +33,7 @@ static inline bool steady_push(steady *s, arena *a, uint64_t v)
     return true;
 }
 
-/* 0: none; 1: one that the block has not seen; 2 + k: the one k before the newest. */
+/* Encodes a link. Code 0: no link; 1: a new link; 2 + k: the link k before the newest. */
 static bool link_code(block_builder *b, arena *a, const link_ids *l, uint64_t *code)
 {
     static const link_ids none;
@@ -70,7 +72,7 @@ static void see_time(block_builder *b, uint64_t t)
     b->last = t > b->last ? t : b->last;
 }
 
-/* Entries of a pool that all samples of a profile have together: they lie one after the other. */
+/* Returns the entries of a pool that belong to the samples of a profile; they are adjacent. */
 static span pool_of(const spans *s, size_t n)
 {
     if (!n) return (span){0};
@@ -145,7 +147,7 @@ bool block_add_profile(block_builder *b, arena *a, const model *m, const profile
 
 /* ---- bytes ---- */
 
-/* The distances of neighbours: the first is that to `from`. */
+/* Writes the differences between neighbours. The first is the difference to `from`. */
 static void put_steps(buf *out, const i64s *v, uint64_t from, column_hint hint, zipper *z)
 {
     buf scratch = {0};
@@ -167,7 +169,8 @@ static void put_steady(buf *out, const steady *s, zipper *z)
     if (s->varied.n)
         put_column(out, s->varied.v, s->n, COLUMN_ANY, z);
     else
-        put_column(out, &s->value, s->n ? 1 : 0, COLUMN_ANY, z); /* a constant has no length */
+        /* a constant column needs one value */
+        put_column(out, &s->value, s->n ? 1 : 0, COLUMN_ANY, z);
 }
 
 void block_put(const block_builder *b, buf *out, zipper *z)

@@ -1,6 +1,8 @@
-/* store/bytes.h - numbers and texts in the store's files: varints, lengths before bytes, little endian.  Pure.
+/* store/bytes.h - numbers and texts in the store's files: varints, lengths before bytes, little
+ * endian. Pure.
  *
- * Taking is checked: a taker that runs out is `bad` and gives zeros from then on, so callers look once. */
+ * Decoding is checked: a decoder that runs out of input sets `bad` and returns zeros from then on,
+ * so that callers check once at the end. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -74,8 +76,8 @@ static inline uint64_t take_fixed64(taker *t)
     return v;
 }
 
-/* Blobs in SQLite end with a checksum of what lies before it, seeded with what they are, so that one in the wrong
- * place is wrong, too. */
+/* Blobs in SQLite end with a checksum of the bytes before it. The seed depends on the kind of blob,
+ * so that a blob of another kind fails the check, too. */
 static inline void seal_bytes(buf *b, uint64_t what)
 {
     put_fixed64(b, XXH3_64bits_withSeed(b->p ? b->p : "", b->n, what));

@@ -1,3 +1,5 @@
+/* catalog.db: a table of numbers. It is a separate file, because retention removes day files and
+ * these numbers must stay. */
 #include "store/catalog.h"
 
 #include <sqlite3.h>
@@ -24,7 +26,7 @@ bool catalog_open(catalog *c, const day_opts *o, err *e)
     if (ok && !o->write)
         ok = database_number(&c->db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'",
                              &made, e);
-    if (!ok || !made) catalog_close(c); /* an empty one is none */
+    if (!ok || !made) catalog_close(c); /* an empty file counts as missing */
     return ok;
 }
 

@@ -1,3 +1,6 @@
+/* Encodes and decodes columns of integers (column.h). The encoder tries the possible encodings on
+ * the first values. Packing bits avoids branches that depend on the values, because every sample
+ * goes through here. */
 #include "store/column.h"
 
 #include <zstd.h>
@@ -7,7 +10,7 @@ enum { CONSTANT = 0, CLASSES = 1, WORDS = 2, LEVEL = 3, NEGATIVE = 0x80 };
 enum {
     TRIED = 1024,
     TRIED_PART = 8
-}; /* that many values, or that part, show which way suits a column */
+}; /* the encoding is chosen by this many values, or by this part of the column */
 
 void zipper_free(zipper *z)
 {
@@ -74,7 +77,7 @@ bool take_zipped(taker *t, size_t max, zipper *z, arena *a, str *out)
     return p && unzip(in, p, (size_t)n, z);
 }
 
-/* As take_zipped, into scratch that the next call uses again. */
+/* Like take_zipped, but decompresses into scratch memory, which the next call reuses. */
 static bool take_zipped_here(taker *t, size_t max, zipper *z, str *out)
 {
     uint64_t n = take_varint(t);
@@ -96,16 +99,17 @@ static inline unsigned bits_of(uint64_t v)
 }
 static inline uint64_t size_of(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
 
-/* Bits from the lowest on.  Fewer than eight wait in `word`. */
+/* Writes bits, lowest first. `word` buffers fewer than eight bits. */
 typedef struct bit_out {
     uint8_t *p;
     uint64_t word;
     unsigned n;
 } bit_out;
 
-enum { AT_ONCE = 56 }; /* bits that fit beside those that wait */
+enum { AT_ONCE = 56 }; /* bits that fit in `word` in addition to those buffered */
 
-/* n <= AT_ONCE.  No branch depends on n, which differs from value to value. */
+/* Appends the lowest n bits of v, n <= AT_ONCE. Branches on n would be mispredicted, so there are
+ * none. */
 static inline void put_few(bit_out *o, uint64_t v, unsigned n)
 {
     o->word |= v << o->n;
@@ -161,7 +165,7 @@ static inline uint64_t load64(const uint8_t *p)
     return v;
 }
 
-/* n bits at bit `at` of [p, p + len), which may be read eight bytes at a time up to len. */
+/* Returns n bits from bit `at` of [p, p + len). Reads eight bytes at once where len allows it. */
 static inline uint64_t bits_at(const uint8_t *p, size_t len, uint64_t at, unsigned n)
 {
     size_t byte = (size_t)(at >> 3);
@@ -180,11 +184,12 @@ static inline uint64_t bits_at(const uint8_t *p, size_t len, uint64_t at, unsign
     return v & ((UINT64_C(1) << n) - 1); /* n <= 63 */
 }
 
-/* The values whose bits lie well inside: one load each, no branch that depends on them.  Returns how many; *at moves on. */
+/* Decodes the values whose bits are far enough from the end that one load of eight bytes per value
+ * is possible. Returns how many it decoded and advances *at. */
 static size_t take_inside(const uint8_t *c, const uint8_t *p, size_t len, uint64_t *at, int64_t *v,
                           size_t n)
 {
-    enum { ONE_LOAD = 57 }; /* bits that a load of eight bytes has at any offset in a byte */
+    enum { ONE_LOAD = 57 }; /* bits that one load of eight bytes yields at any bit offset */
     uint64_t bit = *at;
     size_t i = 0;
     for (; i < n && (bit >> 3) + 8 <= len; i++) {
@@ -266,7 +271,7 @@ static void put_kind(buf *out, int kind, const buf *body)
     out->failed |= body->failed;
 }
 
-/* The ways of writing a column that is no constant. */
+/* Encodings of columns that are not constant. */
 typedef enum way { WAY_CLASSES, WAY_WORDS_ENTROPY, WAY_WORDS_REPEATS, WAYS } way;
 
 typedef struct bounds {
@@ -282,7 +287,7 @@ static void put_way(buf *out, way w, const int64_t *v, size_t n, bounds b, zippe
         put_words(out, v, n, b.low, b.width, w == WAY_WORDS_REPEATS ? ZIP_REPEATS : ZIP_ENTROPY, z);
 }
 
-/* The shortest way for these values; *best: what it wrote. */
+/* Returns the shortest encoding of these values; *best receives its output. */
 static way best_way(const int64_t *v, size_t n, bounds b, buf *best, zipper *z)
 {
     way w = WAY_CLASSES;

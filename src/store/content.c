@@ -1,3 +1,6 @@
+/* Computes the keys of profiles (content.h), and encodes resources, scopes and values as bytes.
+ * Hashes of dictionary entries are computed on first use: most requests repeat few entries many
+ * times. */
 #include "store/content.h"
 
 #include "wire/anchor.h"
@@ -64,7 +67,7 @@ void put_scope(buf *b, const scope *s)
     put_keyvalues(b, &s->attrs);
 }
 
-/* ---- hashes of what a dictionary holds, made on first use ---- */
+/* ---- hashes of dictionary entries, computed on first use ---- */
 
 typedef XXH128_hash_t hash128;
 
@@ -72,8 +75,8 @@ typedef struct content {
     const model *m;
     hash128 *string, *attribute, *mapping, *function, *location, *stack;
     uint8_t *known; /* bits, by table and index */
-    size_t base[6]; /* of each table in `known` */
-    buf b;          /* what is being hashed; entries nest, each cuts it back */
+    size_t base[6]; /* first bit of each table in `known` */
+    buf b;          /* input of the hash; nested entries append to it and truncate it afterwards */
 } content;
 
 static bool begin(content *c, const model *m, arena *a)
@@ -191,7 +194,7 @@ static content_key key_of(hash128 h) { return (content_key){h.low64, h.high64}; 
 
 /* ---- profiles ---- */
 
-/* Of a recording that was given a date: what its own clock said. */
+/* Writes timestamps without `offset`: the original times of a recording that was given a date. */
 static void put_times(content *c, const sample *s, uint64_t offset)
 {
     put_varint(&c->b, s->n_times);
@@ -232,11 +235,12 @@ content_key content_key_of(str type, str unit, const uint8_t id[16])
 
 enum { PROFILE = 8, MANY_BYTES = 64 << 10 };
 
-/* The hash of all samples, of which at most MANY_BYTES wait in c->b: a large profile need not be there a second time. */
+/* Returns the hash of all samples. Buffers at most MANY_BYTES in c->b, so that a large profile is
+ * not copied. */
 static hash128 cut_long(content *c, const profile *p, uint64_t offset, size_t i, size_t from)
 {
     XXH3_state_t h;
-    XXH3_INITSTATE(&h); /* reset looks at the seed of before */
+    XXH3_INITSTATE(&h); /* the reset reads the old seed */
     (void)XXH3_128bits_reset_withSeed(&h, PROFILE);
     for (;; i++) {
         if (i == p->n_samples || c->b.n - from >= MANY_BYTES) {
@@ -258,7 +262,7 @@ static hash128 of_undated(content *c)
     return cut(c, from, 2);
 }
 
-/* As they were before the profile was given a date, if it was. */
+/* Writes the attributes, with the original times if the profile was given a date. */
 static void put_profile_attributes(content *c, const profile *p, uint64_t offset)
 {
     const dict *d = &c->m->dict;
@@ -306,5 +310,5 @@ bool content_keys(const model *m, arena *a, content_key *out, err *e)
     for (size_t i = 0; ok && i < m->profiles.n; i++) out[i] = of_profile(&c, &m->profiles.v[i]);
     ok = ok && !c.b.failed;
     buf_free(&c.b);
-    return ok || err_set(e, ERR_LIMIT, "the profiles do not fit the memory budget");
+    return ok || err_set(e, ERR_MEMORY, "the profiles do not fit the memory budget");
 }

@@ -1,9 +1,11 @@
-/* store/content.h - what a profile is known by, whatever the numbers of its tables.  Pure.
+/* store/content.h - the identity of a profile, independent of how its tables are numbered. Pure.
  *
- * The key of a profile with an id is the XXH128 of the id, the sample type and its unit (several types of one recording may
- * share an id); of one without, the XXH128 of resource, scope and profile, where every reference into the dictionary stands
- * for the XXH128 of what it refers to: a sender may number its tables as it likes, a retry is a retry.  Times that were moved to
- * a date (wire/anchor.h) count as the recording had them: a file sent a second time is the same, whatever date it got. */
+ * The key of a profile with an id is the XXH128 of the id, the sample type and its unit: the
+ * profiles of one recording have different types and may share an id. The key of a profile without
+ * an id is the XXH128 of resource, scope and profile, with every reference into the dictionary
+ * replaced by the XXH128 of the entry. So a retry has the same key, however the sender numbers its
+ * tables. Times that were moved to a date (wire/anchor.h) count with their original value, so that
+ * a file sent twice has the same keys. */
 #pragma once
 #include "store/bytes.h"
 #include "base/hash.h"
@@ -18,18 +20,20 @@ static inline bool content_key_equal(content_key a, content_key b)
     return a.low == b.low && a.high == b.high;
 }
 
-/* The key of a profile with an id. */
+/* Returns the key of a profile with an id. */
 content_key content_key_of(str type, str unit, const uint8_t id[16]);
-/* The keys of all profiles of a checked model, n of them into `out`.  Scratch comes from `a`.  ERR_LIMIT. */
+/* Computes the keys of all profiles of a checked model into `out`. Scratch memory comes from `a`.
+ * Fails with ERR_MEMORY. */
 NODISCARD bool content_keys(const model *m, arena *a, content_key *out, err *e);
 
-/* Values, resources and scopes as bytes: equal ones have equal bytes. */
+/* Encode values, resources and scopes. Equal inputs give equal bytes. */
 void put_resource(buf *b, const resource *r);
 void put_scope(buf *b, const scope *s);
 void put_any(buf *b, const any *v);
 void put_keyvalues(buf *b, const keyvalues *kv);
 
-/* And back, copied into the arena.  false: damaged, too deep, or the budget. */
+/* Decode them into the arena. Return false when the data is damaged or nested too deeply, or the
+ * arena's budget is spent. */
 NODISCARD bool take_any(taker *t, arena *a, any *out);
 NODISCARD bool take_resource(taker *t, arena *a, resource *out);
 NODISCARD bool take_scope(taker *t, arena *a, scope *out);

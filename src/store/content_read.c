@@ -1,3 +1,5 @@
+/* Decodes resources, scopes and values that content.c encoded. The bytes come from disk, so nesting
+ * and sizes are limited. */
 #include "store/content.h"
 
 #include "base/ban.h"

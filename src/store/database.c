@@ -1,3 +1,5 @@
+/* SQLite databases of the store: file names, opening, settings, errors. Opening also handles
+ * read-only file systems, and files whose creator died before its first commit. */
 #include "store/day.h"
 
 #include "store/owner_only.h"
@@ -112,14 +114,14 @@ bool database_number(database *d, const char *sql, uint64_t *out, err *e)
 
 bool database_settle(database *d, err *e)
 {
-    /* It has to change something, or nothing is written. */
+    /* The statement has to change something, or SQLite writes nothing. */
     return database_run(d,
                         "INSERT INTO meta VALUES('settled', 1)"
                         " ON CONFLICT DO UPDATE SET value = value + 1",
                         e);
 }
 
-/* Small pages: what a block does not fill of its last one is lost. */
+/* Pages are small, because the unused part of a block's last page is wasted. */
 static const char SCHEMA[] =
     "BEGIN;"
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;"
@@ -154,14 +156,14 @@ static bool check_format(database *d, err *e)
     uint64_t made, format;
     if (!database_number(d, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'", &made, e))
         return false;
-    /* Who made it did not come further: nothing was committed. */
+    /* The process that created the file died before its first commit. */
     if (!made) return err_sys(e, ENOENT, "%s: is empty", d->path);
     if (!database_number(d, "SELECT value FROM meta WHERE key = 'format'", &format, e))
         return false;
     if (format == DAY_FORMAT) return true;
     return err_set(e, ERR_UNSUPPORTED,
-                   "%s: format %" PRIu64 " is newer than this kiln, which knows %d", d->path,
-                   format, DAY_FORMAT);
+                   "%s: format %" PRIu64 " is newer than this kiln, which supports up to %d",
+                   d->path, format, DAY_FORMAT);
 }
 
 static int open_as(database *d, int flags, const char *vfs)
@@ -175,8 +177,9 @@ static int open_as(database *d, int flags, const char *vfs)
     return rc;
 }
 
-/* SQLite reads a database with a write-ahead log through shared memory, a file beside it.  Where it cannot make one nobody writes
- * either, so it needs neither locks nor that file: the index of the log is kept in memory. */
+/* SQLite reads a database with a write-ahead log through shared memory in a file next to it. Where
+ * SQLite cannot create that file, no process can write the database either. Then SQLite needs
+ * neither locks nor the file and keeps the index of the log in memory. */
 static bool open_unwritable(database *d, const day_opts *o)
 {
     return access(o->dir, W_OK) != 0 && strcmp(o->vfs->zName, "unix") == 0 &&
@@ -190,7 +193,7 @@ static bool open_to_read(database *d, const day_opts *o, err *e)
     err why = {0};
     int rc = open_as(d, SQLITE_OPEN_READWRITE, o->vfs->zName);
     if (rc != SQLITE_OK)
-        rc = open_as(d, SQLITE_OPEN_READONLY, o->vfs->zName); /* no right to write */
+        rc = open_as(d, SQLITE_OPEN_READONLY, o->vfs->zName); /* no permission to write */
     if (rc != SQLITE_OK) return open_failed(e, rc, d->path);
     static const char probe[] = "SELECT count(*) FROM sqlite_master";
     if (database_number(d, probe, &n, &why)) return true;

@@ -1,12 +1,15 @@
+/* Rewrites a day file that gets no more items, in one transaction: one dictionary delta, one row of
+ * stack and list numbers for each series, larger blocks, no keys. Older versions of kiln can still
+ * read the file. */
 #include "store/day_write.h"
 
 #include <sqlite3.h>
 #include "base/ban.h"
 
-enum { WORTH = 6 }; /* a file is written anew when that part of it may go */
-enum { LEVEL = 9 }; /* of zstd, for what is written once a day */
+enum { WORTH = 6 }; /* a file is rewritten when it may shrink by 1/WORTH */
+enum { LEVEL = 9 }; /* zstd level for data that is written once a day */
 
-/* Is enough of the file what a finished one has less of? */
+/* Sets *out to whether the rewritten file would be enough smaller. */
 static bool is_worth_it(day_writer *w, bool *out, err *e)
 {
     uint64_t done, n = 0, all = 0;
@@ -58,7 +61,7 @@ static bool finish(day_writer *w, err *e)
                       e))
         return false;
     w->begun = false;
-    return database_run(&w->db, "VACUUM", e); /* the rows that went leave the file */
+    return database_run(&w->db, "VACUUM", e); /* returns the freed pages to the file system */
 }
 
 bool day_writer_finish(day_writer *w, err *e)

@@ -1,12 +1,15 @@
+/* Writes the columns of all series to a day file at the end of a run. Workers encode several blocks
+ * at once, but rows are inserted in the order of the series, so that the file does not depend on
+ * the number of threads. */
 #include "store/day_write.h"
 
 #include "base/ban.h"
 
-enum { AT_ONCE = 8 }; /* blocks that are made while one is written */
+enum { AT_ONCE = 8 }; /* blocks that are encoded while one is written */
 
-/* A row of the table of blocks, as a job: needs nothing but the columns. */
+/* The job that encodes a row of the table of blocks. The row depends only on the columns. */
 struct block_row {
-    crew_job job;
+    worker_job job;
     const block_builder *b;
     uint32_t series_i;
     int64_t id;
@@ -43,7 +46,7 @@ static bool put_row(day_writer *w, uint32_t series_i, const block_builder *b, in
     return day_writer_insert(w, w->put_block, numbers, ARRAY_LEN(numbers),
                              (str[]){buf_view(marks), buf_view(data)}, 2, e) &&
            (day_writer_note_block(w, series_i, id, b->ids.n + b->stack.n + b->n_observations) ||
-            day_writer_no_memory(e));
+            err_memory(e));
 }
 
 bool day_writer_save_block(day_writer *w, uint32_t series_i, const block_builder *b, int64_t id,
@@ -51,14 +54,14 @@ bool day_writer_save_block(day_writer *w, uint32_t series_i, const block_builder
 {
     bool ok;
     make_row(b, id, &w->run, &w->z, &w->scratch, &w->out, &ok);
-    if (!ok) return day_writer_no_memory(e);
+    if (!ok) return err_memory(e);
     return put_row(w, series_i, b, id, &w->scratch, &w->out, e);
 }
 
-/* What there is of a series: its numbers, its block; and small ones become one. */
+/* Writes the numbers and the block of a series, then merges small blocks. */
 static bool save_series(day_writer *w, block_row *r, err *e)
 {
-    if (!r->ok) return day_writer_no_memory(e);
+    if (!r->ok) return err_memory(e);
     if (!day_writer_save_local(w, r->series_i, e) ||
         !put_row(w, r->series_i, r->b, r->id, &r->marks, &r->data, e) ||
         !day_writer_merge(w, r->series_i, e))
@@ -67,14 +70,14 @@ static bool save_series(day_writer *w, block_row *r, err *e)
     return true;
 }
 
-static void run_row(void *who)
+static void run_row(void *ctx)
 {
-    block_row *r = who;
+    block_row *r = ctx;
     arena_reset(&r->scratch);
     make_row(r->b, r->id, &r->scratch, &r->z, &r->marks, &r->data, &r->ok);
 }
 
-/* The next series from *i on that has something; false: none has. */
+/* Finds the next series from *i on that has data. Returns false when there is none. */
 static bool next_row(day_writer *w, uint32_t *i, uint64_t *last, block_row *r)
 {
     while (*i < w->series.n && !w->series.v[*i].b.ids.n) ++*i;
@@ -82,7 +85,7 @@ static bool next_row(day_writer *w, uint32_t *i, uint64_t *last, block_row *r)
     r->series_i = *i;
     r->b = &w->series.v[(*i)++].b;
     r->id = (int64_t)++ * last;
-    r->job = (crew_job){.run = run_row, .who = r};
+    r->job = (worker_job){.run = run_row, .ctx = r};
     return true;
 }
 
@@ -97,24 +100,24 @@ void block_rows_free(block_row *v)
     free(v);
 }
 
-/* Rows are made by whoever has time and written in the order of the series: the file is the same, whoever helped. */
+/* Threads encode rows in any order; this function inserts them in the order of the series. */
 bool day_writer_save_blocks(day_writer *w, err *e)
 {
     uint64_t last;
-    if (!w->rows && !(w->rows = calloc(AT_ONCE, sizeof *w->rows))) return day_writer_no_memory(e);
+    if (!w->rows && !(w->rows = calloc(AT_ONCE, sizeof *w->rows))) return err_memory(e);
     if (!database_number(&w->db, "SELECT max(id) FROM block", &last, e)) return false;
     uint32_t series_i = 0;
-    size_t begun = 0, done = 0, most = w->crew ? AT_ONCE : 1;
+    size_t begun = 0, done = 0, most = w->workers ? AT_ONCE : 1;
     bool ok = true, more = true;
     do {
         while (more && begun - done < most &&
                (more = next_row(w, &series_i, &last, &w->rows[begun % most])))
-            crew_begin(w->crew, &w->rows[begun++ % most].job);
+            workers_begin(w->workers, &w->rows[begun++ % most].job);
         if (done == begun) break;
         block_row *r = &w->rows[done++ % most];
-        crew_finish(w->crew, &r->job);
+        workers_finish(w->workers, &r->job);
         ok = save_series(w, r, e);
     } while (ok);
-    for (; done < begun; done++) crew_finish(w->crew, &w->rows[done % most].job);
+    for (; done < begun; done++) workers_finish(w->workers, &w->rows[done % most].job);
     return ok;
 }

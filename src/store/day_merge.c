@@ -1,21 +1,24 @@
+/* Merges small blocks of a series. Each compaction writes a small block for a sender of few
+ * samples. Merging in groups of growing size limits both the number of blocks and the amount of
+ * rewriting. */
 #include "store/day_write.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 #include "base/ban.h"
 
-/* A merge takes at least MERGE_FAN blocks: what is small is written again a few times on its way to a large block.  Blocks of
- * MERGE_FULL and more stay as they are, which also bounds the memory of a merge. */
+/* A merge takes at least MERGE_FAN blocks, so that a sample is rewritten only a few times. Blocks
+ * of MERGE_FULL and more stay as they are, which also limits the memory of a merge. */
 enum { MERGE_FAN = 8, MERGE_FULL = 4096 };
 enum {
     MERGE_LAST = 4 * MERGE_FULL
-}; /* what blocks grow to when the file is over, and they are merged for the last time */
+}; /* size of blocks after the last merge, by day_writer_finish */
 
 bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_t weight)
 {
     writer_series *s = &w->series.v[series_i];
     if (weight >= MERGE_FULL) {
-        s->small.n = 0; /* order of arrival: nothing is merged across it */
+        s->small.n = 0; /* nothing is merged across a large block, to keep the order of arrival */
         return true;
     }
     small_block *slot = vec_push(&w->a, &s->small);
@@ -23,8 +26,8 @@ bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_
     return slot != NULL;
 }
 
-/* How many of the newest small blocks are merged: all that are no larger than those behind them together, while that is no full
- * block yet. */
+/* Returns how many of the newest small blocks to merge: each that is not larger than all newer ones
+ * together, up to a full block. */
 static size_t how_many(const writer_series *s)
 {
     size_t n = 0;
@@ -35,7 +38,7 @@ static size_t how_many(const writer_series *s)
     return n >= MERGE_FAN ? n : 0;
 }
 
-/* What a block says of a profile, as numbers once more. */
+/* Returns the facts of a profile in a block, with texts as numbers in the tables. */
 static block_profile facts_of(day_writer *w, const block *x, size_t i)
 {
     const profile *p = &x->m.profiles.v[i];
@@ -87,7 +90,7 @@ bool day_writer_take_block(day_writer *w, uint32_t series_i, int64_t id, unsigne
     return true;
 }
 
-/* The profiles of a block go to `to`; *good: it could be read. */
+/* Adds the profiles of a block to `to`. Sets *good to whether the block could be read. */
 static bool add_block(day_writer *w, uint32_t series_i, int64_t id, block_builder *to, bool *good,
                       err *e)
 {
@@ -97,7 +100,7 @@ static bool add_block(day_writer *w, uint32_t series_i, int64_t id, block_builde
     for (size_t i = 0; *good && ok && i < x.m.profiles.n; i++)
         ok = day_writer_copy_profile(w, series_i, &x, i, to);
     sqlite3_reset(w->get_block);
-    return ok || err_set(e, ERR_LIMIT, "no memory to merge blocks");
+    return ok || err_set(e, ERR_MEMORY, "no memory to merge blocks");
 }
 
 bool day_writer_drop_block(day_writer *w, int64_t id, err *e)
@@ -110,7 +113,8 @@ bool day_writer_drop_block(day_writer *w, int64_t id, err *e)
     return ok;
 }
 
-/* n blocks become one, under the number of the first.  *good: they could be read; otherwise they stay as they are. */
+/* Merges n blocks under the number of the first. Sets *good to whether they could be read; if not,
+ * they stay as they are. */
 static bool merge(day_writer *w, uint32_t series_i, const small_block *from, size_t n, bool *good,
                   err *e)
 {
@@ -133,12 +137,12 @@ bool day_writer_merge(day_writer *w, uint32_t series_i, err *e)
         bool good;
         s->small.n -= n;
         if (!merge(w, series_i, s->small.v + s->small.n, n, &good, e)) return false;
-        if (!good) s->small.n = 0; /* a damaged one stays where it is, and so do its neighbours */
+        if (!good) s->small.n = 0; /* a damaged block stays, and so do its neighbours */
     }
     return true;
 }
 
-/* The blocks of a series, in order; *v is the caller's to free. */
+/* Lists the blocks of a series, in order; the caller frees *v. */
 static bool blocks_of(day_writer *w, uint32_t series_i, small_block **v, size_t *n, err *e)
 {
     sqlite3_stmt *q = database_prepare(&w->db,
@@ -152,7 +156,7 @@ static bool blocks_of(day_writer *w, uint32_t series_i, small_block **v, size_t 
         if (*n == cap) {
             small_block *more = realloc(*v, (cap = cap * 2 + 16) * sizeof **v);
             if (!more) {
-                ok = err_set(e, ERR_LIMIT, "no memory to merge blocks");
+                ok = err_set(e, ERR_MEMORY, "no memory to merge blocks");
                 break;
             }
             *v = more;
@@ -163,7 +167,7 @@ static bool blocks_of(day_writer *w, uint32_t series_i, small_block **v, size_t 
     return ok;
 }
 
-/* How many of the blocks, from the first on, become one. */
+/* Returns how many of the first blocks to merge. */
 static size_t until_last(const small_block *v, size_t n)
 {
     uint64_t weight = v[0].weight;
@@ -197,7 +201,7 @@ bool day_writer_find_small(day_writer *w, err *e)
         if (series == 0 || series > w->series.n) continue;
         ok = day_writer_note_block(w, (uint32_t)series - 1, sqlite3_column_int64(q, 0),
                                    (uint64_t)sqlite3_column_int64(q, 2)) ||
-             err_set(e, ERR_LIMIT, "the dictionary does not fit the memory budget");
+             err_set(e, ERR_MEMORY, "the dictionary does not fit the memory budget");
     }
     sqlite3_finalize(q);
     return ok;

@@ -1,3 +1,6 @@
+/* Reads a day file: a snapshot in a read transaction, the tables and series added since the last
+ * snapshot, blocks, payloads, keys. The tables stay in memory between reads, up to the limit of the
+ * reader. */
 #include "store/day.h"
 
 #include "store/item.h"
@@ -29,7 +32,7 @@ day *day_open(const day_opts *o, day_name name, size_t memory, err *e)
     d->inode = inode_of(d);
     if (!tables_init(&d->t, &d->a)) {
         day_close(d);
-        return (void)err_set(e, ERR_LIMIT, "the memory budget is spent"), NULL;
+        return (void)err_memory(e), NULL;
     }
     return d;
 }
@@ -39,9 +42,9 @@ void day_close(day *d)
     if (!d) return;
     sqlite3_finalize(d->begin);
     sqlite3_finalize(d->commit);
-    sqlite3_finalize(d->ask_through);
-    sqlite3_finalize(d->ask_ids);
-    sqlite3_finalize(d->ask_block);
+    sqlite3_finalize(d->read_through);
+    sqlite3_finalize(d->read_ids);
+    sqlite3_finalize(d->read_block);
     database_close(&d->db);
     arena_free(&d->a);
     free(d);
@@ -50,7 +53,7 @@ void day_close(day *d)
 static bool damaged(day *d, const char *table, uint64_t row, err *e)
 {
     if (d->a.budget && d->a.used > d->a.budget - d->a.budget / 8)
-        return err_set(e, ERR_LIMIT, "%s: its dictionary does not fit the memory budget",
+        return err_set(e, ERR_MEMORY, "%s: its dictionary does not fit the memory budget",
                        d->db.path);
     return err_set(e, ERR_MALFORMED, "%s: %s %" PRIu64 " is damaged", d->db.path, table, row);
 }
@@ -92,7 +95,8 @@ static bool take_series(day *d, uint32_t id, str data)
     return !t.bad && taker_left(&t) == 0;
 }
 
-/* New numbers of a series: [varint n][column] of stacks, lists of samples, lists of profiles. */
+/* Reads new numbers of a series: [varint n][column], for stacks, lists of samples, or lists of
+ * profiles. */
 static bool take_numbers(day *d, u32s *to, size_t limit, taker *t, zipper *z)
 {
     uint64_t n = take_varint(t);
@@ -112,7 +116,7 @@ static bool take_local(day *d, uint32_t id, str data, zipper *z)
            take_numbers(d, &s->s.profile_lists, d->t.lists.n, &t, z) && taker_left(&t) == 0;
 }
 
-/* ---- what is new ---- */
+/* ---- new rows ---- */
 
 typedef bool take_row(day *d, sqlite3_stmt *s, zipper *z);
 
@@ -155,26 +159,25 @@ static bool take_rows(day *d, const char *sql, const char *table, uint64_t *last
     return ok;
 }
 
-/* Rows that were taken are no longer those of the file: all are taken once more. */
+/* The file was rewritten: reads all rows again. */
 static bool begin_anew(day *d, err *e)
 {
     arena_free(&d->a);
     d->series = (__typeof__(d->series)){0};
     d->by_id = (hash_index){0};
-    d->ids = (__typeof__(d->ids)){0}; /* find_blocks keeps their memory between queries */
+    d->ids = (__typeof__(d->ids)){0}; /* find_blocks would reuse the freed memory */
     d->tables_row = d->series_row = d->local_row = 0;
-    return tables_init(&d->t, &d->a) || err_set(e, ERR_LIMIT, "the memory budget is spent");
+    return tables_init(&d->t, &d->a) || err_memory(e);
 }
 
-/* Room for the series of the file, exactly: doubling would leave up to half of it empty, and reader_end closes files that take more
- * memory than it may keep. */
+/* Reserves memory for exactly the series of the file: doubling would leave up to half of it unused,
+ * and reader_end closes files above its memory limit. */
 static bool reserve_series(day *d, err *e)
 {
     uint64_t n;
     if (d->series.n) return true;
     return database_number(&d->db, "SELECT count(*) FROM series", &n, e) &&
-           (vec_reserve(&d->a, &d->series, n) ||
-            err_set(e, ERR_LIMIT, "the memory budget is spent"));
+           (vec_reserve(&d->a, &d->series, n) || err_memory(e));
 }
 
 static bool take_new(day *d, zipper *z, err *e)
@@ -193,8 +196,8 @@ static bool take_new(day *d, zipper *z, err *e)
            database_number(&d->db, "SELECT count(*) FROM raw", &d->n_raw, e);
 }
 
-/* A statement that is kept, ready to be stepped through. */
-static sqlite3_stmt *kept(day *d, sqlite3_stmt **s, const char *sql, err *e)
+/* Returns the statement, prepared once, reset and ready to step. */
+static sqlite3_stmt *prepared(day *d, sqlite3_stmt **s, const char *sql, err *e)
 {
     if (*s)
         sqlite3_reset(*s);
@@ -203,13 +206,13 @@ static sqlite3_stmt *kept(day *d, sqlite3_stmt **s, const char *sql, err *e)
     return *s;
 }
 
-static bool ask_through(day *d, uint64_t *out, err *e)
+static bool read_through(day *d, uint64_t *out, err *e)
 {
     bool row;
-    sqlite3_stmt *s = kept(d, &d->begin, "BEGIN", e);
+    sqlite3_stmt *s = prepared(d, &d->begin, "BEGIN", e);
     if (!s || !database_step(&d->db, s, &row, e)) return false;
     d->reading = true;
-    s = kept(d, &d->ask_through, "SELECT value FROM meta WHERE key = 'through'", e);
+    s = prepared(d, &d->read_through, "SELECT value FROM meta WHERE key = 'through'", e);
     if (!s || !database_step(&d->db, s, &row, e)) return false;
     *out = row ? (uint64_t)sqlite3_column_int64(s, 0) : 0;
     sqlite3_reset(s);
@@ -219,19 +222,19 @@ static bool ask_through(day *d, uint64_t *out, err *e)
 bool day_begin(day *d, zipper *z, err *e)
 {
     uint64_t through = 0;
-    bool ok = ask_through(d, &through, e) && (through == d->through || take_new(d, z, e));
+    bool ok = read_through(d, &through, e) && (through == d->through || take_new(d, z, e));
     if (ok)
         d->through = through;
     else
         day_end(d);
-    d->bad |= !ok; /* tables may have been taken up in part */
+    d->bad |= !ok; /* the tables may be incomplete */
     return ok;
 }
 
 void day_end(day *d)
 {
     bool row;
-    sqlite3_stmt *s = d->reading ? kept(d, &d->commit, "COMMIT", NULL) : NULL;
+    sqlite3_stmt *s = d->reading ? prepared(d, &d->commit, "COMMIT", NULL) : NULL;
     if (s) (void)!database_step(&d->db, s, &row, NULL);
     if (s) sqlite3_reset(s);
     d->reading = false;
@@ -241,8 +244,8 @@ void day_end(day *d)
 
 static bool find_blocks(day *d, const day_series *s, uint64_t start, uint64_t end, err *e)
 {
-    sqlite3_stmt *q = kept(d, &d->ask_ids,
-                           "SELECT id FROM block WHERE series = ? AND first <= ? AND last >= ?", e);
+    sqlite3_stmt *q = prepared(
+        d, &d->read_ids, "SELECT id FROM block WHERE series = ? AND first <= ? AND last >= ?", e);
     if (!q) return false;
     sqlite3_bind_int64(q, 1, s->id);
     sqlite3_bind_int64(q, 2, end ? time_in(end - 1) : INT64_MAX);
@@ -250,7 +253,7 @@ static bool find_blocks(day *d, const day_series *s, uint64_t start, uint64_t en
     bool ok, more = true;
     while ((ok = database_step(&d->db, q, &more, e)) && more) {
         int64_t *id = vec_push(&d->a, &d->ids);
-        if (!id) return err_set(e, ERR_LIMIT, "no memory for the numbers of blocks");
+        if (!id) return err_set(e, ERR_MEMORY, "no memory for the numbers of blocks");
         *id = sqlite3_column_int64(q, 0);
     }
     sqlite3_reset(q);
@@ -263,14 +266,15 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The numbers first, by the index alone: a statement that sorts costs several times as much, which counts with many series. */
+/* Reads the row numbers first, from the index alone. A statement that sorts costs several times as
+ * much, which matters with many series. */
 sqlite3_stmt *day_blocks(day *d, const day_series *s, uint64_t start, uint64_t end, err *e)
 {
     d->ids.n = d->next_id = 0;
     if (!find_blocks(d, s, start, end, e)) return NULL;
     if (d->ids.n > 1) qsort(d->ids.v, d->ids.n, sizeof *d->ids.v, by_number);
-    return kept(
-        d, &d->ask_block,
+    return prepared(
+        d, &d->read_block,
         "SELECT id, first, last, n_profiles, n_samples, n_observations, total, marks, data, "
         "series FROM block WHERE id = ?",
         e);
@@ -315,7 +319,7 @@ bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e)
     bool good = ok && more && unseal_bytes(&data, SEAL_PAYLOAD);
     taker t = taker_of(data);
     good = good && take_zipped(&t, UINT32_MAX, z, a, &got);
-    if (good) { /* what zstd left as it was lies in the row */
+    if (good) { /* uncompressed data is a view of the row */
         char *p = arena_alloc(a, got.n);
         good = p != NULL;
         if (p && got.n) memcpy(p, got.p, got.n);
@@ -328,12 +332,12 @@ bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e)
 bool day_take_raw(str data, zipper *z, arena *a, str *bytes, str *why)
 {
     if (!unseal_bytes(&data, SEAL_RAW)) return false;
-    char *row = arena_alloc(a, data.n); /* SQLite's is gone with the statement */
+    char *row = arena_alloc(a, data.n); /* the statement's memory is reused */
     if (!row) return false;
     memcpy(row, data.p, data.n);
     taker t = taker_of((str){row, data.n});
     if (!take_zipped(&t, UINT32_MAX, z, a, bytes)) return false;
-    *why = taker_left(&t) ? take_str(&t) : (str){0}; /* older files do not say it */
+    *why = taker_left(&t) ? take_str(&t) : (str){0}; /* older files have no reason */
     return !t.bad;
 }
 
@@ -356,8 +360,8 @@ bool day_raw(day *d, uint64_t after, zipper *z, arena *a, uint64_t *seq, str *by
 
 typedef struct key_taker {
     size_t *room;
-    bool (*know)(void *who, content_key k);
-    void *who;
+    bool (*know)(void *ctx, content_key k);
+    void *ctx;
 } key_taker;
 
 static bool know_keys(const key_taker *t, const void *keys, size_t n, err *e)
@@ -365,7 +369,7 @@ static bool know_keys(const key_taker *t, const void *keys, size_t n, err *e)
     for (size_t i = 0; *t->room && i < n; i++, --*t->room) {
         content_key k;
         memcpy(&k, (const char *)keys + i * sizeof k, sizeof k);
-        if (!t->know(t->who, k)) return err_sys(e, ENOMEM, "no memory for the keys of profiles");
+        if (!t->know(t->ctx, k)) return err_sys(e, ENOMEM, "no memory for the keys of profiles");
     }
     return true;
 }
@@ -384,7 +388,8 @@ static bool keys_of_rows(day *d, const key_taker *t, err *e)
     return ok;
 }
 
-/* What a finished file has in place of rows of keys.  A damaged block has none. */
+/* Derives the keys from the blocks, because a finished file has no rows of keys. Skips damaged
+ * blocks. */
 static bool keys_of_blocks(day *d, const key_taker *t, zipper *z, arena *a, err *e)
 {
     const str *text = d->t.m.dict.strings.v;
@@ -424,9 +429,9 @@ static bool keys_of_raw(day *d, const key_taker *t, zipper *z, arena *a, err *e)
     return true;
 }
 
-bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who, err *e)
+bool day_keys(day *d, size_t *room, bool (*know)(void *ctx, content_key k), void *ctx, err *e)
 {
-    key_taker t = {room, know, who};
+    key_taker t = {room, know, ctx};
     if (!keys_of_rows(d, &t, e)) return false;
     if (!d->finished) return true;
     zipper z = {0};

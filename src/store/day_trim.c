@@ -1,16 +1,18 @@
+/* Removes old data from inside a day file, for retention by age. Blocks with only old data are
+ * deleted; blocks that also have newer data are rewritten. SQLite reuses the freed pages; the file
+ * does not shrink. */
 #include "store/day_write.h"
 
 #include <sqlite3.h>
 #include "net/world.h"
+#include "base/time.h"
 #include "base/ban.h"
-
-#define HOUR_NS (UINT64_C(3600) * NS_PER_S)
 
 typedef struct trimming {
     day_writer *w;
     uint64_t before;
     day_trimmed *out;
-    arena list; /* of blocks */
+    arena list; /* for the list of blocks */
 } trimming;
 
 typedef struct listed {
@@ -32,7 +34,7 @@ static bool list_blocks(trimming *t, listed_blocks *out, err *e)
         if (series == 0 || series > t->w->series.n) continue;
         listed *slot = vec_push(&t->list, out);
         if (slot) *slot = (listed){sqlite3_column_int64(q, 0), (uint32_t)series - 1};
-        ok = slot || err_set(e, ERR_LIMIT, "no memory for the list of blocks");
+        ok = slot || err_set(e, ERR_MEMORY, "no memory for the list of blocks");
     }
     sqlite3_finalize(q);
     return ok;
@@ -49,20 +51,20 @@ static bool drop_payload(day_writer *w, uint64_t row, err *e)
     return ok;
 }
 
-/* Writes the block again, without its old profiles. */
+/* Rewrites the block without its old profiles. */
 static bool rewrite(trimming *t, const listed *b, const block *x, err *e)
 {
     day_writer *w = t->w;
     block_builder to = {0};
     for (size_t i = 0; i < x->m.profiles.n; i++)
         if (x->facts[i].received >= t->before && !day_writer_copy_profile(w, b->series, x, i, &to))
-            return err_set(e, ERR_LIMIT, "no memory to write a block again");
+            return err_set(e, ERR_MEMORY, "no memory to write a block again");
     return day_writer_drop_block(w, b->id, e) &&
            (!to.ids.n || day_writer_save_block(w, b->series, &to, b->id, e));
 }
 
-/* *young: the series has nothing older behind this block.  Arrival rises with the number of a block but for what arrived at the same
- * time, hence the hour. */
+/* Sets *young when all later blocks of the series are young. Arrival increases with the number of a
+ * block, except for items that arrived at nearly the same time; hence the margin of an hour. */
 static bool trim_block(trimming *t, const listed *b, bool *young, err *e)
 {
     day_writer *w = t->w;
@@ -73,8 +75,8 @@ static bool trim_block(trimming *t, const listed *b, bool *young, err *e)
     arena_reset(&w->item);
     arena_reset(&w->run);
     if (!day_writer_take_block(w, b->series, b->id, BLOCK_ALL, &x, &good, e)) return false;
-    if (!good || !x.m.profiles.n) return true; /* a damaged one goes with the file */
-    *young = x.facts[0].received >= t->before + HOUR_NS;
+    if (!good || !x.m.profiles.n) return true; /* a damaged block is removed with the file */
+    *young = x.facts[0].received >= t->before + NS_PER_HOUR;
     bool ok = true;
     for (size_t i = 0; ok && i < x.m.profiles.n; i++) {
         if (x.facts[i].received >= t->before) continue;
@@ -98,7 +100,7 @@ static bool trim_blocks(trimming *t, err *e)
     return ok;
 }
 
-/* ---- items kept as received ---- */
+/* ---- items stored as received ---- */
 
 static bool is_old(trimming *t, str data)
 {

@@ -1,3 +1,6 @@
+/* Adds items to a day file: interns their dictionaries, assigns the numbers of stacks and lists in
+ * each series, and collects columns until they are flushed. Most of the time of compaction is spent
+ * here, hence the prefetching and the small caches. */
 #include "store/day_write.h"
 
 #include "store/huge.h"
@@ -6,13 +9,8 @@
 #include <sqlite3.h>
 #include "base/ban.h"
 
-enum { AHEAD = 40 };                         /* samples */
-enum { INDEXES = 16 << 20, ITEM = 4 << 20 }; /* bytes that huge pages are asked for */
-
-bool day_writer_no_memory(err *e)
-{
-    return err_set(e, ERR_LIMIT, "the dictionary does not fit the memory budget");
-}
+enum { AHEAD = 40 };                         /* samples to prefetch ahead */
+enum { INDEXES = 16 << 20, ITEM = 4 << 20 }; /* bytes to reserve in huge pages */
 
 /* ---- rows ---- */
 
@@ -33,7 +31,7 @@ bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, i
 bool day_writer_insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
                             const buf *blob, err *e)
 {
-    if (blob->failed) return day_writer_no_memory(e);
+    if (blob->failed) return err_memory(e);
     sqlite3_stmt *s = database_prepare(&w->db, sql, e);
     bool ok = s && day_writer_insert(w, s, numbers, n, &(str){blob->p, blob->n}, 1, e);
     sqlite3_finalize(s);
@@ -76,7 +74,8 @@ static uint32_t series_named(day_writer *w, str data)
     return (uint32_t)(w->series.n - 1);
 }
 
-/* One to one in the half that an index compares: equal hashes are equal numbers, and the list need not be looked at. */
+/* An index compares one half of the hash, which is a bijection of the number: equal hashes mean
+ * equal numbers, so the list need not be compared. */
 static uint64_t local_hash(const hash_index *index, uint32_t id)
 {
     uint32_t h = id ^ (uint32_t)index->seed;
@@ -111,14 +110,14 @@ static void put_head(buf *b, const series_head *p)
     put_varint(b, p->has_sample_type);
 }
 
-static uint32_t series_of(day_writer *w, graft *g, const profile *p)
+static uint32_t series_of(day_writer *w, importer *g, const profile *p)
 {
     const scope *s = &g->m->scopes.v[p->scope];
     series_head head = {.period = p->period, .has_sample_type = p->has_sample_type};
-    head.sample_type =
-        (value_type){graft_string(g, p->sample_type.type), graft_string(g, p->sample_type.unit)};
-    head.period_type =
-        (value_type){graft_string(g, p->period_type.type), graft_string(g, p->period_type.unit)};
+    head.sample_type = (value_type){importer_string(g, p->sample_type.type),
+                                    importer_string(g, p->sample_type.unit)};
+    head.period_type = (value_type){importer_string(g, p->period_type.type),
+                                    importer_string(g, p->period_type.unit)};
     buf_reset(&w->scratch);
     put_resource(&w->scratch, &g->m->resources.v[s->resource]);
     put_scope(&w->scratch, s);
@@ -126,7 +125,7 @@ static uint32_t series_of(day_writer *w, graft *g, const profile *p)
     return w->scratch.failed ? UINT32_MAX : series_named(w, buf_view(&w->scratch));
 }
 
-/* ---- taking up the file ---- */
+/* ---- loading the file ---- */
 
 static bool load_series(day_writer *w, const day *d)
 {
@@ -154,7 +153,7 @@ static bool load(day_writer *w, const day_opts *o, err *e)
 {
     day *d = day_open(o, w->name, 0, e);
     bool ok = d && day_begin(d, &w->z, e);
-    if (ok && !(interner_load(&w->x, &d->t) && load_series(w, d))) ok = day_writer_no_memory(e);
+    if (ok && !(interner_load(&w->x, &d->t) && load_series(w, d))) ok = err_memory(e);
     w->saved = tables_count(interner_tables(&w->x));
     w->saved_series = w->series.n;
     if (d) day_end(d);
@@ -173,7 +172,7 @@ day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err
     huge_reserve(&w->item, ITEM);
     w->known.seed = o->seed;
     bool ok = database_open(&w->db, o, name, e);
-    if (ok && !interner_init(&w->x, &w->a)) ok = day_writer_no_memory(e);
+    if (ok && !interner_init(&w->x, &w->a)) ok = err_memory(e);
     ok = ok && load(w, o, e);
     ok = ok && (w->put_block = database_prepare(
                     &w->db, "INSERT INTO block VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", e));
@@ -221,14 +220,14 @@ static bool put_payload(day_writer *w, str payload, uint64_t *row, err *e)
     buf_reset(&w->out);
     put_zipped(&w->out, payload, ZIP_REPEATS, &w->z);
     seal_bytes(&w->out, SEAL_PAYLOAD);
-    if (w->out.failed) return day_writer_no_memory(e);
+    if (w->out.failed) return err_memory(e);
     if (!day_writer_insert(w, w->put_payload, NULL, 0, &(str){w->out.p, w->out.n}, 1, e))
         return false;
     *row = (uint64_t)sqlite3_last_insert_rowid(w->db.db);
     return true;
 }
 
-/* The number of a stack of the item in the series. */
+/* Returns the number that a stack of the item has in the series. */
 static series_stack *stack_of(day_writer *w, uint32_t i, uint32_t series_i)
 {
     series_stack *s = &w->stacks[i];
@@ -240,7 +239,8 @@ static series_stack *stack_of(day_writer *w, uint32_t i, uint32_t series_i)
     return s;
 }
 
-/* The number of a list of attributes in the series; lists repeat, so the last ones are kept at hand. */
+/* Returns the number of an attribute list in the series. Lists repeat, so recent ones are
+ * cached. */
 static uint32_t list_of(day_writer *w, const uint32_t *attrs, uint32_t n, uint32_t series_i)
 {
     uint64_t h = n;
@@ -251,16 +251,17 @@ static uint32_t list_of(day_writer *w, const uint32_t *attrs, uint32_t n, uint32
         while (i < n && k->attrs[i] == attrs[i]) i++;
         if (i == n) return k->local;
     }
-    graft *g = &w->known.g;
-    if (!graft_attrs(g, attrs, n)) return UINT32_MAX;
+    importer *g = &w->known.g;
+    if (!importer_attrs(g, attrs, n)) return UINT32_MAX;
     uint32_t local =
         day_writer_local(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, n));
     *k = (known_list){attrs, n, series_i + 1, local};
     return local;
 }
 
-/* Where stack_of will look: slots lie far apart, so the caller prefetches them.  NULL: nowhere.  The prefetch is not in here,
- * because gcc takes a function that does nothing else for pure and drops its calls. */
+/* Returns the slot that stack_of will read, or NULL. Slots are far apart, so the caller prefetches
+ * them. The prefetch is not in this function, because gcc considers a function that only prefetches
+ * to be pure and drops calls of it. */
 static const hash_slot *slot_of_stack(const day_writer *w, uint32_t i, uint32_t series_i)
 {
     const hash_index *index = &w->series.v[series_i].index[LOCAL_STACK];
@@ -277,7 +278,7 @@ static bool number_samples(day_writer *w, const profile *p, uint32_t series_i, e
         const series_stack *s = stack_of(w, p->stack[i], series_i);
         span attrs = spans_at(&p->attr_span, i);
         uint32_t list = list_of(w, refs_at(&m->sample_attrs, attrs), attrs.n, series_i);
-        if (!s || list == UINT32_MAX || w->x.b.failed) return day_writer_no_memory(e);
+        if (!s || list == UINT32_MAX || w->x.b.failed) return err_memory(e);
         block_builder *b = &w->series.v[series_i].b;
         block_add_stack(b, s->near, s->far);
         block_add_list(b, list);
@@ -287,22 +288,22 @@ static bool number_samples(day_writer *w, const profile *p, uint32_t series_i, e
 
 static bool add_profile(day_writer *w, const item *x, const block_profile *common, size_t i, err *e)
 {
-    graft *g = &w->known.g;
+    importer *g = &w->known.g;
     const profile *p = &g->m->profiles.v[i];
     block_profile f = *common;
     f.key = item_key(x, i);
     buf_put(&w->keys, &f.key, sizeof f.key);
     uint32_t series_i = series_of(w, g, p);
     if (series_i == UINT32_MAX ||
-        !graft_attrs(g, refs_at(&g->m->dict.attr_refs, p->attrs), p->attrs.n))
-        return day_writer_no_memory(e);
+        !importer_attrs(g, refs_at(&g->m->dict.attr_refs, p->attrs), p->attrs.n))
+        return err_memory(e);
     f.attrs = interner_list(&w->x, g->scratch.v, p->attrs.n);
     f.format = builder_string(&w->x.b, p->original_payload_format);
     if (!put_payload(w, p->original_payload, &f.payload, e)) return false;
     if (day_writer_local(w, series_i, LOCAL_PROFILE_LIST, f.attrs) == UINT32_MAX)
-        return day_writer_no_memory(e);
+        return err_memory(e);
     if (w->x.b.failed || !block_add_profile(&w->series.v[series_i].b, &w->run, g->m, p, &f))
-        return day_writer_no_memory(e);
+        return err_memory(e);
     w->n_profiles++;
     w->n_samples += p->n_samples;
     return number_samples(w, p, series_i, e);
@@ -319,8 +320,7 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m,
     memset(w->lists, 0, sizeof w->lists);
     note_arrival(w, x->received);
     w->stacks = arena_new(&w->item, series_stack, dict_n_stacks(&m->dict));
-    if (!w->stacks || !known_begin(&w->known, &w->x.b, m, h, &w->item))
-        return day_writer_no_memory(e);
+    if (!w->stacks || !known_begin(&w->known, &w->x.b, m, h, &w->item)) return err_memory(e);
     block_profile common = {.seq = seq,
                             .received = x->received,
                             .n_bytes = x->n_bytes,
@@ -337,7 +337,7 @@ bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, str bytes, s
 {
     if (!day_writer_begin(w, e)) return false;
     note_arrival(w, x->received);
-    for (size_t i = 0; i < x->n_profiles; i++) { /* who sends it again repeats it */
+    for (size_t i = 0; i < x->n_profiles; i++) { /* a repeated item is a duplicate */
         content_key k = item_key(x, i);
         if (!item_skips(x, i)) buf_put(&w->keys, &k, sizeof k);
     }
@@ -416,7 +416,8 @@ bool day_writer_count(day_writer *w, const char *sql, uint64_t v, err *e)
     return ok;
 }
 
-/* When the data arrived.  A file that an older kiln began says nothing of its first. */
+/* Updates the range of arrival times. A file that an older kiln created does not record the start
+ * of the range. */
 static bool count_arrivals(day_writer *w, err *e)
 {
     if (!w->arrived_last) return true;

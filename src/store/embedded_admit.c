@@ -1,5 +1,5 @@
-/* Admission: the backlog (acknowledged, not yet compacted) and the store have bounds, and whatever would exceed them is
- * rejected before it is acknowledged. */
+/* Admission: the backlog (acknowledged, not yet compacted) and the store have limits. An item that
+ * would exceed them is rejected before it is acknowledged. */
 #include "store/embedded.h"
 
 #include <inttypes.h>
@@ -9,16 +9,16 @@
 #define MIB (UINT64_C(1) << 20)
 #define BACKLOG_MIN (4 * MIB)
 #define BACKLOG_MAX (1024 * MIB)
-enum { BACKLOG_SHARE = 8, SEGMENTS = 16 }; /* of max_bytes; of the backlog */
-#define LINE_NS (60 * NS_PER_S)            /* between two lines of the log */
-#define QUIET_NS (10 * NS_PER_S)           /* without a rejection: it is over */
+enum { BACKLOG_SHARE = 8, SEGMENTS = 16 }; /* part of max_bytes; part of the backlog */
+#define LINE_NS (60 * NS_PER_S)            /* between two log lines */
+#define QUIET_NS (10 * NS_PER_S) /* without a rejection, after which rejecting counts as over */
 
 static uint64_t clamp(uint64_t v, uint64_t low, uint64_t high)
 {
     return v < low ? low : v > high ? high : v;
 }
 
-/* ---- the bounds ---- */
+/* ---- limits ---- */
 
 static uint64_t segment_bytes(uint64_t backlog)
 {
@@ -28,19 +28,19 @@ static uint64_t segment_bytes(uint64_t backlog)
 
 void embedded_set_bounds(embedded *x)
 {
-    uint64_t limit = x->max_bytes, backlog = x->o.max_backlog;
+    uint64_t limit = x->max_bytes, backlog = x->o.store.max_backlog;
     if (!backlog)
         backlog = limit == UINT64_MAX ? BACKLOG_MAX
                                       : clamp(limit / BACKLOG_SHARE, BACKLOG_MIN, BACKLOG_MAX);
     x->max_backlog = backlog;
-    x->max_raw = x->o.max_raw < backlog / 2 ? x->o.max_raw : backlog / 2;
+    x->max_raw = x->o.store.compact_bytes < backlog / 2 ? x->o.store.compact_bytes : backlog / 2;
     pthread_mutex_lock(&x->writing);
     x->j.segment = segment_bytes(backlog);
     pthread_mutex_unlock(&x->writing);
 }
 
-/* Bytes that segment files may have beyond the backlog: those kept for writing over, one that is written and one that is half
- * compacted, and what pads small groups. */
+/* Bytes that segment files may have in addition to the backlog: those kept for reuse, the one being
+ * written, the one partly compacted, and the padding of small groups. */
 static uint64_t journal_slack(uint64_t backlog)
 {
     return (JOURNAL_SPARES + 2) * segment_bytes(backlog);
@@ -48,7 +48,7 @@ static uint64_t journal_slack(uint64_t backlog)
 
 /* ---- rejecting ---- */
 
-/* One line a minute for each reason while it lasts. */
+/* Logs one line per minute and reason. */
 static void say_rejected(embedded *x, embedded_reason reason, const char *why)
 {
     uint64_t now = world_now(x->world), *next_line = &x->rejected.next_line[reason];
@@ -56,7 +56,7 @@ static void say_rejected(embedded *x, embedded_reason reason, const char *why)
     x->rejected.last = now;
     if (now < *next_line) return;
     *next_line = now + LINE_NS;
-    embedded_say(x, STORE_TROUBLE, "store: new data is rejected: %s", why);
+    embedded_log(x, STORE_FAILURE, "store: new data is rejected: %s", why);
 }
 
 static bool reject(embedded *x, embedded_reason reason, const char *why, err *e)
@@ -93,7 +93,7 @@ bool embedded_admit(embedded *x, size_t bytes, err *e)
 {
     uint64_t queued = journal_group_bytes(&x->next.records) + x->in_flight,
              waiting = x->raw_bytes + queued, most = x->max_backlog;
-    /* With nothing waiting an item of any size is accepted: it would never fit otherwise. */
+    /* When no item waits, an item of any size is accepted: otherwise it would never fit. */
     uint64_t on_disk = x->journal_bytes + (waiting ? queued + bytes : 0);
     bool behind = (waiting && waiting + bytes > most) ||
                   on_disk > most + journal_slack(most) + x->follow_held;
@@ -112,15 +112,15 @@ void embedded_end_rejection(embedded *x)
     }
     pthread_mutex_unlock(&x->lock);
     if (over)
-        embedded_say(x, STORE_TROUBLE,
-                     "store: new data is no longer rejected; %" PRIu64 " items were", n);
+        embedded_log(x, STORE_FAILURE,
+                     "store: new data is accepted again; %" PRIu64 " items were rejected", n);
 }
 
-/* ---- figures ---- */
+/* ---- gauges ---- */
 
 uint64_t embedded_oldest_age(const embedded *x)
 {
-    uint64_t now = x->world->wall(x->world->who);
+    uint64_t now = x->world->wall(x->world->ctx);
     return x->raw_items && x->oldest_raw && now > x->oldest_raw ? now - x->oldest_raw : 0;
 }
 

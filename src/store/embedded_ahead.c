@@ -1,3 +1,5 @@
+/* Decodes items ahead of compaction (embedded_ahead.h): a ring of slots, each with an item, an
+ * arena and a job. Slots are consumed in order, even if their job has not finished. */
 #include "store/embedded_ahead.h"
 
 #include <stdlib.h>
@@ -5,10 +7,10 @@
 #include "base/ban.h"
 
 enum { PLACES = 8 };
-enum { DECODED = 5 }; /* times the bytes of an item that its decoded form and its hashes may take */
+enum { DECODED = 5 }; /* bytes of memory per byte of an item, for its decoded form and its hashes */
 
 typedef struct place {
-    crew_job job;
+    worker_job job;
     uint64_t seq, seed;
     buf bytes;
     arena a;
@@ -17,22 +19,22 @@ typedef struct place {
 } place;
 
 struct ahead {
-    crew *crew;
-    size_t max_bytes; /* of an item */
+    workers *workers;
+    size_t max_bytes; /* size of the largest item that fits a slot */
     ahead_take *take;
-    void *who;
-    size_t n_put, n_taken; /* ever */
+    void *ctx;
+    size_t n_put, n_taken; /* since it was opened */
     place v[PLACES];
 };
 
-ahead *ahead_open(crew *c, size_t memory, uint64_t seed, ahead_take *take, void *who)
+ahead *ahead_open(workers *c, size_t memory, uint64_t seed, ahead_take *take, void *ctx)
 {
     ahead *x = calloc(1, sizeof *x);
     if (!x) return NULL;
-    x->crew = c;
+    x->workers = c;
     x->max_bytes = memory / PLACES / (1 + DECODED);
     x->take = take;
-    x->who = who;
+    x->ctx = ctx;
     for (size_t i = 0; i < PLACES; i++) {
         x->v[i].seed = x->v[i].a.seed = seed;
         x->v[i].a.budget = x->max_bytes * DECODED;
@@ -44,7 +46,7 @@ void ahead_close(ahead *x)
 {
     if (!x) return;
     for (; x->n_taken < x->n_put; x->n_taken++)
-        crew_finish(x->crew, &x->v[x->n_taken % PLACES].job);
+        workers_finish(x->workers, &x->v[x->n_taken % PLACES].job);
     for (size_t i = 0; i < PLACES; i++) {
         buf_free(&x->v[i].bytes);
         arena_free(&x->v[i].a);
@@ -52,10 +54,11 @@ void ahead_close(ahead *x)
     free(x);
 }
 
-/* Whoever adds the item finds out why it cannot be decoded. */
-static void decode(void *who)
+/* Decodes an item in a worker. An item that fails here is decoded again when it is added; that
+ * reports the reason. */
+static void decode(void *ctx)
 {
-    place *p = who;
+    place *p = ctx;
     item i;
     err e = {0};
     p->hashes = NULL;
@@ -69,8 +72,8 @@ static void decode(void *who)
 static bool take_oldest(ahead *x, err *e)
 {
     place *p = &x->v[x->n_taken++ % PLACES];
-    crew_finish(x->crew, &p->job);
-    return x->take(x->who,
+    workers_finish(x->workers, &p->job);
+    return x->take(x->ctx,
                    &(ahead_item){.seq = p->seq,
                                  .bytes = buf_view(&p->bytes),
                                  .m = p->hashes ? &p->m : NULL,
@@ -88,15 +91,15 @@ bool ahead_drain(ahead *x, err *e)
 bool ahead_put(ahead *x, uint64_t seq, str bytes, err *e)
 {
     if (bytes.n > x->max_bytes)
-        return ahead_drain(x, e) && x->take(x->who, &(ahead_item){.seq = seq, .bytes = bytes}, e);
+        return ahead_drain(x, e) && x->take(x->ctx, &(ahead_item){.seq = seq, .bytes = bytes}, e);
     if (x->n_put - x->n_taken == PLACES && !take_oldest(x, e)) return false;
     place *p = &x->v[x->n_put % PLACES];
     p->seq = seq;
-    p->job = (crew_job){.run = decode, .who = p};
+    p->job = (worker_job){.run = decode, .ctx = p};
     buf_reset(&p->bytes);
     buf_put(&p->bytes, bytes.p, bytes.n);
-    if (p->bytes.failed) return err_set(e, ERR_LIMIT, "no memory to read ahead");
+    if (p->bytes.failed) return err_set(e, ERR_MEMORY, "no memory to read ahead");
     x->n_put++;
-    crew_begin(x->crew, &p->job);
+    workers_begin(x->workers, &p->job);
     return true;
 }

@@ -1,13 +1,14 @@
-/* store/embedded_ahead.h - items of the journal that are decoded ahead of the one that is being added.
+/* store/embedded_ahead.h - decodes items of the journal ahead of the one that is being added.
  *
- * The journal is read in order and items are added in order, by one thread.  What lies between, decoding and hashing, needs
- * neither: a crew does it.  An item that is too large for its place here, or cannot be decoded, is handed over as it is. */
+ * One thread reads the journal in order and adds items in order. Decoding and hashing in between do
+ * not depend on the order, so workers do them. An item that is too large for its slot, or cannot be
+ * decoded, is passed to `take` undecoded. */
 #pragma once
-#include "store/crew.h"
+#include "store/workers.h"
 #include "store/item.h"
 #include "store/known.h"
 
-/* An item in its turn.  `m` and `hashes` are NULL where nothing was decoded ahead. */
+/* The next item, in order. `m` and `hashes` are NULL when it was not decoded ahead. */
 typedef struct ahead_item {
     uint64_t seq;
     str bytes;
@@ -15,15 +16,17 @@ typedef struct ahead_item {
     const known_hashes *hashes;
 } ahead_item;
 
-typedef bool ahead_take(void *who, const ahead_item *i, err *e);
+typedef bool ahead_take(void *ctx, const ahead_item *i, err *e);
 
 typedef struct ahead ahead;
 
-/* `memory` is for all that is ahead; `take` gets the items, in their order.  NULL: no memory. */
-NODISCARD ahead *ahead_open(crew *c, size_t memory, uint64_t seed, ahead_take *take, void *who);
+/* `memory` is the limit for all decoded items; `take` receives the items, in order. Returns NULL
+ * when out of memory. */
+NODISCARD ahead *ahead_open(workers *c, size_t memory, uint64_t seed, ahead_take *take, void *ctx);
 void ahead_close(ahead *a);
 
-/* The next item, whose bytes may go after the call.  Hands older ones over to make room.  false: taking one failed. */
+/* Adds an item, whose bytes need not live longer than the call. Passes older items to `take` to
+ * free a slot. Returns false when `take` failed. */
 NODISCARD bool ahead_put(ahead *a, uint64_t seq, str bytes, err *e);
-/* Hands over what is left. */
+/* Passes the remaining items to `take`. */
 NODISCARD bool ahead_drain(ahead *a, err *e);

@@ -1,22 +1,26 @@
-/* A clock that jumps must not make data old: retention by age pauses until somebody had time to look.  All under `work`, or
- * while the store is opened. */
+/* Detects jumps of the wall clock. A jump must not make data old, so retention by age pauses for a
+ * day. All functions require `work`, or run while the store is opened. */
 #include "store/embedded.h"
+#include "base/time.h"
 
 #include <inttypes.h>
 #include "base/ban.h"
 
-#define HOUR_NS (UINT64_C(3600) * NS_PER_S)
-#define PAUSE_NS (24 * HOUR_NS)
-#define SAVE_NS (600 * NS_PER_S) /* how often the rest of a pause is saved */
+#define PAUSE_NS (24 * NS_PER_HOUR)
+#define SAVE_NS (600 * NS_PER_S) /* interval for saving the rest of a pause */
 
-/* What is no drift and no leap second any more. */
+/* Returns the difference from which on a change of the clock counts as a jump: more than drift and
+ * leap seconds. */
 static uint64_t jump_of(const embedded *x)
 {
     uint64_t part = x->max_age / 4;
-    return part < HOUR_NS ? HOUR_NS : part > 24 * HOUR_NS ? 24 * HOUR_NS : part;
+    return part < NS_PER_HOUR ? NS_PER_HOUR : part > 24 * NS_PER_HOUR ? 24 * NS_PER_HOUR : part;
 }
 
-static bool is_watched(const embedded *x) { return x->max_age != UINT64_MAX && !x->o.drop_at_once; }
+static bool is_watched(const embedded *x)
+{
+    return x->max_age != UINT64_MAX && !x->o.store.drop_at_once;
+}
 
 bool embedded_paused(const embedded *x)
 {
@@ -25,11 +29,12 @@ bool embedded_paused(const embedded *x)
 
 uint64_t embedded_likely_time(const embedded *x)
 {
-    uint64_t wall = x->world->wall(x->world->who), ahead = x->retention.ahead;
+    uint64_t wall = x->world->wall(x->world->ctx), ahead = x->retention.ahead;
     return embedded_paused(x) && ahead < wall ? wall - ahead : wall;
 }
 
-/* by: of the clock; ahead: it is later by so much now than it was likely to be. */
+/* Pauses retention by age. by: size of the jump; ahead: by how much the clock is now later than
+ * expected. */
 static bool pause_retention(embedded *x, const char *what, uint64_t by, uint64_t ahead, err *e)
 {
     uint64_t now = world_now(x->world);
@@ -39,21 +44,21 @@ static bool pause_retention(embedded *x, const char *what, uint64_t by, uint64_t
     pthread_mutex_lock(&x->lock);
     x->n.clock_jumps++;
     pthread_mutex_unlock(&x->lock);
-    embedded_say(x, STORE_TROUBLE,
-                 "store: %s by %" PRIu64 " s: removal by age pauses for %" PRIu64
-                 " hours (store.drop-at-once goes on)",
-                 what, by / NS_PER_S, (uint64_t)(PAUSE_NS / HOUR_NS));
+    embedded_log(x, STORE_FAILURE,
+                 "store: %s by %" PRIu64 " s: retention by age pauses for %" PRIu64
+                 " hours (store.drop-at-once: true prevents the pause)",
+                 what, by / NS_PER_S, (uint64_t)(PAUSE_NS / NS_PER_HOUR));
     return catalog_set(&x->catalog, "pause", PAUSE_NS, e);
 }
 
-/* The rest of the pause holds after a restart, too. */
+/* The rest of the pause also applies after a restart. */
 static bool save_pause(embedded *x, err *e)
 {
     uint64_t now = world_now(x->world), until = x->paused_until;
     if (!until) return true;
     if (until <= now) {
         x->paused_until = 0;
-        embedded_say(x, STORE_REMOVED, "store: removal by age goes on");
+        embedded_log(x, STORE_REMOVED, "store: retention by age continues");
         return catalog_set(&x->catalog, "pause", 0, e);
     }
     if (now - x->retention.pause_saved < SAVE_NS) return true;
@@ -64,7 +69,7 @@ static bool save_pause(embedded *x, err *e)
 bool embedded_watch_clock(embedded *x, err *e)
 {
     retention *r = &x->retention;
-    uint64_t wall = x->world->wall(x->world->who), now = world_now(x->world);
+    uint64_t wall = x->world->wall(x->world->ctx), now = world_now(x->world);
     uint64_t expected = r->wall + (now - r->now);
     uint64_t by = wall > expected ? wall - expected : expected - wall;
     r->wall = wall;
@@ -81,7 +86,7 @@ bool embedded_meet_clock(embedded *x, err *e)
 {
     retention *r = &x->retention;
     uint64_t left = 0;
-    r->wall = x->world->wall(x->world->who);
+    r->wall = x->world->wall(x->world->ctx);
     r->now = world_now(x->world);
     if (!catalog_get(&x->catalog, "pause", &left, e)) return false;
     if (left) x->paused_until = r->now + (left < PAUSE_NS ? left : PAUSE_NS);

@@ -1,3 +1,5 @@
+/* Puts items: decodes and hashes without the lock, adds a record to the next group, then writes and
+ * syncs the whole group at once. While a group is written, the next one is filled. */
 #include "store/embedded.h"
 
 #include <errno.h>
@@ -47,8 +49,8 @@ static bool add_key(group *g, content_key k)
     return true;
 }
 
-/* Called with the lock. */
-static bool refuse_early(embedded *x, size_t bytes, err *e)
+/* Requires `lock`. */
+static bool check_admission(embedded *x, size_t bytes, err *e)
 {
     if (x->broken_until && world_now(x->world) < x->broken_until) {
         x->n.refused_disk++;
@@ -56,17 +58,17 @@ static bool refuse_early(embedded *x, size_t bytes, err *e)
         return false;
     }
     size_t wait = journal_group_bytes(&x->next.records) + x->in_flight;
-    /* With nothing waiting an item of any size is accepted: it would never fit otherwise. */
-    if (wait && wait + bytes > x->o.max_queue) {
+    /* When no item waits, an item of any size is accepted: otherwise it would never fit. */
+    if (wait && wait + bytes > x->o.store.max_queue) {
         x->n.refused_full++;
-        return err_set(e, ERR_LIMIT, "the queue of the store is full (%zu bytes wait)", wait);
+        return err_set(e, ERR_BUSY, "the queue of the store is full (%zu bytes wait)", wait);
     }
     return embedded_admit(x, bytes, e);
 }
 
-/* ---- what takes a while, before the lock ---- */
+/* ---- before the lock: decoding and hashing ---- */
 
-/* An item that is ready to be put; what it points to is the caller's or of x->scratch and x->encoded. */
+/* An item that is ready to be put. It points to memory of the caller, x->scratch and x->encoded. */
 typedef struct prepared {
     model decoded;
     const model *m;
@@ -76,7 +78,7 @@ typedef struct prepared {
 
 static bool no_memory(err *e) { return err_sys(e, ENOMEM, "no memory for an item"); }
 
-/* The model and the bytes of the item, whichever of them is missing. */
+/* Decodes the bytes or encodes the model, whichever is missing. */
 static bool complete(embedded *x, const store_item *i, prepared *p, err *e)
 {
     p->m = i->model;
@@ -110,7 +112,8 @@ static bool prepare(embedded *x, const store_item *i, prepared *p, err *e)
 
 /* ---- put, under the lock ---- */
 
-/* Marks the profiles that are known; the others become known.  *fresh: how many those are. */
+/* Marks duplicates and adds the keys of the other profiles. Sets *fresh to the number of new
+ * ones. */
 static bool find_duplicates(embedded *x, const content_key *k, size_t n, uint8_t *skip,
                             size_t *fresh)
 {
@@ -130,8 +133,8 @@ static bool find_duplicates(embedded *x, const content_key *k, size_t n, uint8_t
     return true;
 }
 
-/* Duplicates and times of the item; its keys are the group's from then on. */
-static bool look_over_profiles(embedded *x, prepared *w, pending *p, err *e)
+/* Finds the duplicates and times of the item. Its keys then belong to the group. */
+static bool scan_profiles(embedded *x, prepared *w, pending *p, err *e)
 {
     const model *m = w->m;
     item *to = &w->to;
@@ -151,17 +154,19 @@ static bool look_over_profiles(embedded *x, prepared *w, pending *p, err *e)
     return true;
 }
 
-enum { LEND = 64 << 10 }; /* what is smaller is copied: many to a page, one write for all */
+enum { LEND = 64 << 10 }; /* bytes; smaller items are copied and written together */
 
-/* The record around the bytes where they are, if there is room.  Its bytes; 0: there is none. */
+/* Builds the record around the bytes in the caller's memory. Returns the size of the record; 0 when
+ * the memory is too small. */
 static size_t lend_record(embedded *x, const store_item *i, const item *to)
 {
-    if (!i->before || to->bytes.n < LEND) return 0;
-    buf_reset(&x->encoded); /* the bytes came: it is free */
+    if (!i->room || to->bytes.n < LEND) return 0;
+    buf_reset(&x->encoded); /* free, because the caller supplied the bytes */
     put_item_head(&x->encoded, to);
     size_t head = JOURNAL_RECORD + x->encoded.n, n = to->bytes.n;
     uintptr_t at = (uintptr_t)to->bytes.p, from = (at - head) & ~(uintptr_t)(JOURNAL_EVEN - 1);
-    if (x->encoded.failed || at - from > i->before || journal_even(at + n) - (at + n) > i->after)
+    if (x->encoded.failed || at - from > i->room->before ||
+        journal_even(at + n) - (at + n) > i->room->after)
         return 0;
     uint16_t gap = (uint16_t)(at - from - head);
     char *p = (char *)from;
@@ -189,16 +194,16 @@ static void add_record(embedded *x, const store_item *i, const item *to)
 
 static bool put_locked(embedded *x, const store_item *i, prepared *w, err *e)
 {
-    if (!refuse_early(x, w->to.bytes.n, e)) return false;
+    if (!check_admission(x, w->to.bytes.n, e)) return false;
     pending p = {.done = i->done, .cookie = i->cookie, .n_profiles = w->m->profiles.n};
     if (!add_pending(&x->next, &p)) return no_memory(e);
-    if (!look_over_profiles(x, w, &p, e)) {
+    if (!scan_profiles(x, w, &p, e)) {
         x->next.n--;
         return false;
     }
     x->next.v[x->next.n - 1] = p;
     x->n_put++;
-    if (!p.n_stored) return true; /* nothing to write; it waits for what it repeats */
+    if (!p.n_stored) return true; /* nothing to write; the item is acknowledged with the group */
     buf losses = {0};
     put_ledger(&losses, i->ledger);
     w->to.ledger = buf_view(&losses);
@@ -207,11 +212,11 @@ static bool put_locked(embedded *x, const store_item *i, prepared *w, err *e)
     return true;
 }
 
-/* Who would be refused need not be decoded. */
+/* Returns false when the item would be refused after decoding anyway. */
 static bool may_put(embedded *x, const store_item *i, err *e)
 {
     pthread_mutex_lock(&x->lock);
-    bool ok = refuse_early(x, i->bytes.n, e);
+    bool ok = check_admission(x, i->bytes.n, e);
     pthread_mutex_unlock(&x->lock);
     return ok;
 }
@@ -219,9 +224,8 @@ static bool may_put(embedded *x, const store_item *i, err *e)
 bool embedded_put(store *s, const store_item *i, err *e)
 {
     embedded *x = (embedded *)s;
-    if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
     if (!may_put(x, i, e)) return false;
-    prepared w = {.to = {.received = i->received ? i->received : x->world->wall(x->world->who),
+    prepared w = {.to = {.received = i->received ? i->received : x->world->wall(x->world->ctx),
                          .first = UINT64_MAX,
                          .n_bytes = i->n_bytes,
                          .sender = i->sender,
@@ -244,7 +248,6 @@ bool embedded_put(store *s, const store_item *i, err *e)
 void embedded_push(store *s)
 {
     embedded *x = (embedded *)s;
-    if (x->read_only) return;
     pthread_mutex_lock(&x->lock);
     bool wake = x->next.n && x->writer_waits;
     if (wake) x->writer_waits = false;
@@ -252,9 +255,10 @@ void embedded_push(store *s)
     if (wake) pthread_cond_signal(&x->filled);
 }
 
-/* ---- the group is written ---- */
+/* ---- writing a group ---- */
 
-/* Nothing that waits can be kept: who repeats what is refused is refused, too. */
+/* Removes the keys of a refused group, so that a retry of its items does not count as a
+ * duplicate. */
 static void forget(embedded *x, const group *g)
 {
     for (size_t i = 0; i < g->n_keys; i++) keys_remove(&x->keys, g->keys[i]);
@@ -279,11 +283,11 @@ static void count_group(embedded *x, const group *g, size_t bytes, uint64_t firs
     if (g->newest > x->newest) x->newest = g->newest;
 }
 
-static void tell(const group *g, const err *refused)
+static void call_done(const group *g, const err *refused)
 {
     for (size_t i = 0; i < g->n; i++) {
         const pending *p = &g->v[i];
-        store_result r = {.n_profiles = p->n_profiles, .refused = refused};
+        store_put_result r = {.n_profiles = p->n_profiles, .refused = refused};
         if (!refused) {
             r.n_stored = p->n_stored;
             r.n_duplicates = p->n_duplicates;
@@ -292,7 +296,8 @@ static void tell(const group *g, const err *refused)
     }
 }
 
-/* Takes what waits, writes it, tells.  Called with the lock, which it gives away meanwhile.  false: it was refused. */
+/* Writes the waiting group and calls every `done`. Requires `lock`, but releases it while it
+ * writes. Returns false when the group was refused. */
 static bool write_group(embedded *x, err *e)
 {
     group g = x->next;
@@ -311,26 +316,26 @@ static bool write_group(embedded *x, err *e)
 
     pthread_mutex_lock(&x->lock);
     group late = {0};
-    size_t bytes = x->in_flight; /* the journal may have added zeros */
+    size_t bytes = x->in_flight; /* the journal may have added padding */
     x->in_flight = 0;
     if (ok) {
         count_group(x, &x->busy, bytes, first);
         x->broken_until = 0;
     } else {
-        late = x->next; /* put meanwhile: may be repeats of what is refused */
+        late = x->next; /* put during the write: may have duplicates of the refused items */
         x->next = (group){0};
         forget(x, &x->busy);
         forget(x, &late);
         bool again = x->broken_until != 0;
         x->broken = why;
         x->broken_until = world_now(x->world) + RETRY_NS;
-        if (!again) embedded_say(x, STORE_TROUBLE, "store: new data is refused: %s", why.msg);
+        if (!again) embedded_log(x, STORE_FAILURE, "store: new data is refused: %s", why.msg);
     }
     uint64_t settled = x->busy.n + late.n;
     pthread_mutex_unlock(&x->lock);
 
-    tell(&x->busy, ok ? NULL : &why);
-    tell(&late, &why);
+    call_done(&x->busy, ok ? NULL : &why);
+    call_done(&late, &why);
     group_reset(&x->busy);
     group_free(&late);
 
@@ -347,7 +352,6 @@ bool embedded_commit(store *s, err *e)
 {
     embedded *x = (embedded *)s;
     bool ok = true;
-    if (x->read_only) return true;
     pthread_mutex_lock(&x->lock);
     if (!x->threads) {
         while (x->next.n && ok) ok = write_group(x, e);
@@ -365,9 +369,9 @@ bool embedded_commit(store *s, err *e)
     return ok;
 }
 
-void *embedded_writer(void *who)
+void *embedded_writer(void *ctx)
 {
-    embedded *x = who;
+    embedded *x = ctx;
     pthread_mutex_lock(&x->lock);
     for (;;) {
         while (!x->next.n && !x->closing) {

@@ -1,14 +1,16 @@
-/* Retention: which files go when the store is over its limit of bytes or its data is over its limit of age.  docs/store.md has the
- * rules.  All under `work`. */
+/* Retention: removes data when the store is above its limit of bytes or age (rules: docs/store.md).
+ * All functions require `work`. */
 #include "store/embedded.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include "base/ban.h"
 
-#define HOUR_NS (UINT64_C(3600) * NS_PER_S)
-#define DAY_NS (24 * HOUR_NS)
-#define WINDOW_NS DAY_NS /* in it retention by age removes at most a part of the samples: */
+#define DAY_NS (24 * NS_PER_HOUR)
+#define WINDOW_NS                                                                                  \
+    DAY_NS /* the window in which retention by age removes at most a part of the
+                          * samples */
 enum { WINDOW_SHARE = 4 };
 
 /* ---- the files ---- */
@@ -16,7 +18,8 @@ enum { WINDOW_SHARE = 4 };
 typedef struct kept_file {
     day_name name;
     uint64_t bytes;
-    uint64_t through, samples, first, last; /* facts: of arrival; loaded when they are needed */
+    /* `first` and `last` are arrival times; all are loaded when needed */
+    uint64_t through, samples, first, last;
     bool gone;
 } kept_file;
 
@@ -39,19 +42,20 @@ static bool list_files(embedded *x, kept_files *out, err *e)
     return out->v || err_sys(e, ENOMEM, "no memory for the list of files");
 }
 
-/* A file of kiln 0.1.0 does not say when its data arrived, but on which day. */
+/* A file of kiln 0.1.0 does not record when its data arrived; its name has the day. */
 static void load_facts_of(embedded *x, kept_file *f)
 {
     uint64_t begin = (uint64_t)f->name.day * DAY_NS;
-    f->through = embedded_ask_file(x, f->name, "SELECT value FROM meta WHERE key = 'through'");
-    f->samples = embedded_ask_file(x, f->name, "SELECT value FROM meta WHERE key = 'samples'");
-    f->first = embedded_ask_file(x, f->name, "SELECT value FROM meta WHERE key = 'arrived_first'");
-    f->last = embedded_ask_file(x, f->name, "SELECT value FROM meta WHERE key = 'arrived_last'");
+    f->through = embedded_file_number(x, f->name, "SELECT value FROM meta WHERE key = 'through'");
+    f->samples = embedded_file_number(x, f->name, "SELECT value FROM meta WHERE key = 'samples'");
+    f->first =
+        embedded_file_number(x, f->name, "SELECT value FROM meta WHERE key = 'arrived_first'");
+    f->last = embedded_file_number(x, f->name, "SELECT value FROM meta WHERE key = 'arrived_last'");
     if (!f->first) f->first = begin;
     if (!f->last) f->last = begin + DAY_NS - 1;
 }
 
-/* Sequence numbers order the files as they arrived, whatever the clock did. */
+/* Orders files by sequence number, which follows the order of arrival even if the clock jumped. */
 static int by_arrival(const void *a, const void *b)
 {
     const kept_file *x = a, *y = b;
@@ -81,7 +85,7 @@ static uint64_t samples_of(const kept_files *f)
     return n;
 }
 
-/* `through` survives: the catalog has it before the file that says so is gone. */
+/* Saves `through` in the catalog before the file that records it is removed. */
 static bool drop(embedded *x, kept_file *f, const char *why, err *e)
 {
     if (!catalog_set(&x->catalog, "through", x->through, e)) return false;
@@ -90,11 +94,11 @@ static bool drop(embedded *x, kept_file *f, const char *why, err *e)
     return true;
 }
 
-/* ---- what raw bytes will shrink to ---- */
+/* ---- the expected size of raw bytes after compaction ---- */
 
-#define SHRINK_PRIOR (4.0 * (1 << 20))    /* raw bytes that the first guess counts for */
-#define SHRINK_MEMORY (512.0 * (1 << 20)) /* raw bytes after which the past counts half */
-enum { SHRINK_GUESS = 250 };              /* of a thousand */
+#define SHRINK_PRIOR (4.0 * (1 << 20))    /* weight of the initial estimate, in raw bytes */
+#define SHRINK_MEMORY (512.0 * (1 << 20)) /* raw bytes after which older measurements count half */
+enum { SHRINK_GUESS = 250 };              /* compacted bytes per thousand raw bytes */
 
 static double shrink_of(const embedded *x)
 {
@@ -102,7 +106,7 @@ static double shrink_of(const embedded *x)
     return (r->shrunk + SHRINK_PRIOR * (double)r->guess / 1000) / (r->raw + SHRINK_PRIOR);
 }
 
-/* Files grew by this since the last look, and so much of the journal went into them. */
+/* Adds a measurement: the growth of the files, and the raw bytes that were compacted into them. */
 static bool measure_shrink(embedded *x, uint64_t bytes, uint64_t raw_done, err *e)
 {
     retention *r = &x->retention;
@@ -116,13 +120,14 @@ static bool measure_shrink(embedded *x, uint64_t bytes, uint64_t raw_done, err *
     now = now < 1 ? 1 : now > 2000 ? 2000 : now;
     bool same = now * 5 >= r->saved * 4 && now * 4 <= r->saved * 5;
     if (same) return true;
-    r->saved = now; /* of a thousand; for the next start */
+    r->saved = now; /* for the next start */
     return catalog_set(&x->catalog, "shrink", now, e);
 }
 
-/* ---- by bytes ---- */
+/* ---- by size ---- */
 
-/* Data from the future (the clock was ahead) is not young: it would never be old. */
+/* Data from the future (the clock was ahead) does not count as young: it would stay young for too
+ * long. */
 static bool is_young(const embedded *x, const kept_file *f, uint64_t now)
 {
     uint64_t min = x->min_age < x->max_age ? x->min_age : x->max_age;
@@ -148,17 +153,19 @@ static bool retain_bytes(embedded *x, kept_files *f, uint64_t raw_bytes, err *e)
 
 /* ---- by age ---- */
 
-/* The clock's time, but not later than the newest data: a clock that is ahead makes nothing old. */
+/* Returns the time of the wall clock, but not later than the newest data, so that a clock that is
+ * ahead does not make data old. */
 static uint64_t time_of_data(embedded *x)
 {
-    uint64_t wall = x->world->wall(x->world->who);
+    uint64_t wall = x->world->wall(x->world->ctx);
     pthread_mutex_lock(&x->lock);
     uint64_t newest = x->newest;
     pthread_mutex_unlock(&x->lock);
     return newest < wall ? newest : wall;
 }
 
-/* What may still be removed in this window; it begins with the first removal that is not the usual one. */
+/* Returns the number of samples that may still be removed in the current window. A window begins
+ * with the first removal beyond the regular one. */
 static uint64_t *window_of(embedded *x, const kept_files *f)
 {
     retention *r = &x->retention;
@@ -166,7 +173,7 @@ static uint64_t *window_of(embedded *x, const kept_files *f)
     if (now >= r->window_end) {
         r->window_end = now + WINDOW_NS;
         r->window_left = samples_of(f) / WINDOW_SHARE + 1;
-        r->said_held = false;
+        r->logged_held = false;
     }
     return &r->window_left;
 }
@@ -175,14 +182,15 @@ static void say_held(embedded *x)
 {
     retention *r = &x->retention;
     x->retention_held = 1;
-    if (r->said_held) return;
-    r->said_held = true;
-    embedded_say(x, STORE_TROUBLE,
-                 "store: more than a quarter of the samples is past the maximum age: a quarter is "
-                 "removed in 24 hours (store.drop-at-once removes all)");
+    if (r->logged_held) return;
+    r->logged_held = true;
+    embedded_log(x, STORE_FAILURE,
+                 "store: more than a quarter of the samples are older than the maximum age: a "
+                 "quarter is removed in 24 hours (store.drop-at-once: true removes all at once)");
 }
 
-/* Removes what arrived before `before`; *left counts down, NULL: no bound. */
+/* Removes data that arrived before `before`, and subtracts its samples from *left. left NULL: no
+ * limit. */
 static bool trim_file(embedded *x, kept_file *f, uint64_t before, uint64_t *left, err *e)
 {
     day_trimmed t = {0};
@@ -198,12 +206,12 @@ static bool trim_file(embedded *x, kept_file *f, uint64_t before, uint64_t *left
     return true;
 }
 
-/* An hour of arrival at a time, while there is something left of the window. */
+/* Removes data hour by hour of its arrival, while the window allows it. */
 static bool trim_by_hours(embedded *x, kept_file *f, uint64_t cutoff, uint64_t *left, err *e)
 {
     uint64_t end = cutoff < f->last + 1 ? cutoff : f->last + 1;
     while (*left && f->first < end) {
-        uint64_t next = (f->first / HOUR_NS + 1) * HOUR_NS;
+        uint64_t next = (f->first / NS_PER_HOUR + 1) * NS_PER_HOUR;
         if (!trim_file(x, f, next < cutoff ? next : cutoff, left, e)) return false;
     }
     return true;
@@ -225,8 +233,8 @@ static bool age_file(embedded *x, kept_file *f, uint64_t cutoff, uint64_t *left,
 static bool age_files(embedded *x, kept_files *f, uint64_t cutoff, err *e)
 {
     retention *r = &x->retention;
-    /* From hour to hour is what retention does all day; more than that is bounded. */
-    bool usual = x->o.drop_at_once || cutoff - r->aged_to <= 2 * HOUR_NS;
+    /* Removal from hour to hour is regular; anything beyond is limited. */
+    bool usual = x->o.store.drop_at_once || cutoff - r->aged_to <= 2 * NS_PER_HOUR;
     load_facts(x, f);
     uint64_t *left = usual ? NULL : window_of(x, f);
     for (size_t i = 0; i < f->n; i++) {
@@ -244,11 +252,11 @@ static bool retain_age(embedded *x, kept_files *f, err *e)
 {
     uint64_t max = x->max_age, now = time_of_data(x);
     if (max == UINT64_MAX || now < max || embedded_paused(x)) return true;
-    uint64_t cutoff = (now - max) / HOUR_NS * HOUR_NS;
+    uint64_t cutoff = (now - max) / NS_PER_HOUR * NS_PER_HOUR;
     return cutoff <= x->retention.aged_to || age_files(x, f, cutoff, e);
 }
 
-/* ---- a look ---- */
+/* ---- a run ---- */
 
 bool embedded_retain(embedded *x, err *e)
 {

@@ -1,3 +1,6 @@
+/* `kiln store verify`: reads every block, payload, item and name of a store and reports faults. It
+ * uses the code of reads, and also compares data that reads do not: rows with columns, marks with
+ * ids. */
 #include "store/embedded.h"
 
 #include <inttypes.h>
@@ -8,11 +11,11 @@
 #include "base/ban.h"
 
 typedef struct verifying {
-    embedded *x;
-    void (*problem)(void *who, const char *line);
-    void *who;
+    reader *r;
+    void (*problem)(void *ctx, const char *line);
+    void *ctx;
     store_check *out;
-    const char *name; /* of the file at hand */
+    const char *name; /* name of the current file */
     arena a;
 } verifying;
 
@@ -24,7 +27,7 @@ static void PRINTF(2, 3) problem(verifying *v, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     v->out->n_problems++;
-    if (v->problem) v->problem(v->who, text);
+    if (v->problem) v->problem(v->ctx, text);
 }
 
 static void verify_marks(verifying *v, const block *x, str marks, const day_block *b,
@@ -41,7 +44,7 @@ static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block 
     arena_reset(&v->a);
     if (!day_data(s, b, &data))
         problem(v, "%s: block %" PRIu64 ": its checksum is wrong", name, b->id);
-    else if (!block_take(data, &d->t, &b->series->s, BLOCK_ALL, &v->x->r.z, &v->a, &x))
+    else if (!block_take(data, &d->t, &b->series->s, BLOCK_ALL, &v->r->z, &v->a, &x))
         problem(v, "%s: block %" PRIu64 ": its columns cannot be read", name, b->id);
     else {
         verify_marks(v, &x, day_marks(s), b, name);
@@ -49,7 +52,7 @@ static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block 
         for (size_t i = 0; i < x.m.profiles.n; i++) {
             str payload;
             n += x.m.profiles.v[i].n_samples;
-            if (x.payload[i] && !day_payload(d, x.payload[i], &v->x->r.z, &v->a, &payload, NULL))
+            if (x.payload[i] && !day_payload(d, x.payload[i], &v->r->z, &v->a, &payload, NULL))
                 problem(v,
                         "%s: block %" PRIu64 ": original payload %" PRIu64 " is damaged or missing",
                         name, b->id, x.payload[i]);
@@ -57,12 +60,12 @@ static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block 
         verify_row(v, &x, b, name);
         if (n != b->n_samples || x.m.profiles.n != b->n_profiles)
             problem(v,
-                    "%s: block %" PRIu64 ": its row says %" PRIu64 " samples, its columns %" PRIu64,
+                    "%s: block %" PRIu64 ": its row has %" PRIu64 " samples, its columns %" PRIu64,
                     name, b->id, b->n_samples, n);
     }
 }
 
-/* Blobs of a table that nothing else reads: their checksums. */
+/* Checks the checksums of a table that no other check reads. */
 static bool verify_seals(verifying *v, day *d, const char *sql, const char *table, uint64_t seal,
                          const char *name, err *e)
 {
@@ -78,7 +81,8 @@ static bool verify_seals(verifying *v, day *d, const char *sql, const char *tabl
     return ok;
 }
 
-/* What a block holds can be found by its marks, and they say nothing else. */
+/* Checks that the marks of a block cover all of its ids, and that there are no more marks than
+ * ids. */
 static void verify_marks(verifying *v, const block *x, str marks, const day_block *b,
                          const char *name)
 {
@@ -97,7 +101,7 @@ static void verify_marks(verifying *v, const block *x, str marks, const day_bloc
                 missing);
 }
 
-/* Charts are made of the row alone: its sums are those of the columns. */
+/* Checks that the sums of the row equal those of the columns: charts use the row alone. */
 static void verify_row(verifying *v, const block *x, const day_block *b, const char *name)
 {
     uint64_t total = 0, observations = 0;
@@ -106,7 +110,7 @@ static void verify_row(verifying *v, const block *x, const day_block *b, const c
             sample s = sample_at(&x->m, &x->m.profiles.v[i], k);
             for (size_t j = 0; j < s.n_values; j++) total += (uint64_t)s.values[j];
             observations += s.n_values ? s.n_values : s.n_times;
-            if (!s.n_values) total += s.n_times; /* each timestamp counts one */
+            if (!s.n_values) total += s.n_times; /* each timestamp counts as one */
         }
     if (total != (uint64_t)b->total || observations != b->n_observations)
         problem(v, "%s: block %" PRIu64 ": the sums of its row are wrong", name, b->id);
@@ -133,8 +137,8 @@ static bool verify_database(verifying *v, day *d, const char *name, err *e)
     sqlite3_stmt *s = database_prepare(&d->db, "PRAGMA integrity_check(10)", e);
     bool ok = s != NULL, row = true;
     while (ok && (ok = database_step(&d->db, s, &row, e)) && row) {
-        const char *says = (const char *)sqlite3_column_text(s, 0);
-        if (says && strcmp(says, "ok") != 0) problem(v, "%s: %s", name, says);
+        const char *text = (const char *)sqlite3_column_text(s, 0);
+        if (text && strcmp(text, "ok") != 0) problem(v, "%s: %s", name, text);
     }
     sqlite3_finalize(s);
     uint64_t lost = 0;
@@ -145,7 +149,7 @@ static bool verify_database(verifying *v, day *d, const char *name, err *e)
     return ok && verify_seals(v, d, "SELECT id, data FROM keys", "keys", SEAL_KEYS, name, e);
 }
 
-/* What the bytes of an item say. */
+/* Returns whether the item can be decoded; if not, *why has the reason. */
 static bool decodes(verifying *v, const item *x, err *why)
 {
     model m;
@@ -155,13 +159,13 @@ static bool decodes(verifying *v, const item *x, err *why)
                      why))
         return false;
     return m.profiles.n == x->n_profiles ||
-           err_set(why, ERR_MALFORMED, "it says %zu profiles and has %zu", x->n_profiles,
+           err_set(why, ERR_MALFORMED, "it declares %zu profiles and has %zu", x->n_profiles,
                    m.profiles.n);
 }
 
-static bool verify_item(void *who, const raw_item *i, bool *stop, err *e)
+static bool verify_item(void *ctx, const raw_item *i, bool *stop, err *e)
 {
-    verifying *v = who;
+    verifying *v = ctx;
     err why = {0};
     (void)stop, (void)e;
     v->out->n_items++;
@@ -169,14 +173,14 @@ static bool verify_item(void *who, const raw_item *i, bool *stop, err *e)
     return true;
 }
 
-/* One that questions can look at is well where it is. */
-static bool verify_kept(void *who, const raw_item *i, bool *stop, err *e)
+/* Reports a raw item only if reads cannot decode it. */
+static bool verify_raw_item(void *ctx, const raw_item *i, bool *stop, err *e)
 {
-    verifying *v = who;
+    verifying *v = ctx;
     err why = {0};
     (void)stop, (void)e;
     if (!decodes(v, &i->x, &why))
-        problem(v, "%s: item %" PRIu64 " is kept as received and is in no answer: %s", v->name,
+        problem(v, "%s: item %" PRIu64 " is stored as received and cannot be read: %s", v->name,
                 i->seq, why.msg);
     return true;
 }
@@ -184,28 +188,29 @@ static bool verify_kept(void *who, const raw_item *i, bool *stop, err *e)
 static bool verify_raw(verifying *v, day *d, const char *name, err *e)
 {
     uint64_t damaged = 0;
-    v->out->n_kept += d->n_raw;
+    v->out->n_raw += d->n_raw;
     v->name = name;
-    if (!reader_raw(&v->x->r, d, verify_kept, v, &damaged, e)) return false;
+    if (!reader_raw(v->r, d, verify_raw_item, v, &damaged, e)) return false;
     if (damaged)
-        problem(v, "%s: %" PRIu64 " of the items that are kept as received cannot be read", name,
+        problem(v, "%s: %" PRIu64 " items that are stored as received cannot be read", name,
                 damaged);
     return true;
 }
 
-static void on_broken(void *who, day_name name, const err *why)
+static void on_broken(void *ctx, day_name name, const err *why)
 {
     (void)name;
-    problem(who, "%s", why->msg);
+    problem(ctx, "%s", why->msg);
 }
 
-/* Names are looked up row by row, so one that is damaged shows only here. */
+/* Checks all names. Reads look names up one by one, so they do not find damaged names that they do
+ * not use. */
 static bool verify_names(verifying *v, err *e)
 {
     names_db n;
     uint64_t damaged = 0;
     err why = {0};
-    if (names_open(&n, &v->x->r.o, &why) && names_verify(&n, &damaged, &why)) {
+    if (names_open(&n, &v->r->o, &why) && names_verify(&n, &damaged, &why)) {
         if (damaged) problem(v, "names.db: %" PRIu64 " names are damaged", damaged);
     } else if (why.code == ERR_MALFORMED) {
         problem(v, "%s", why.msg);
@@ -216,19 +221,19 @@ static bool verify_names(verifying *v, err *e)
     return !why.code;
 }
 
-static void on_lack(void *who, const manifest_file *gone, uint64_t items, const char *why)
+static void on_missing(void *ctx, const manifest_file *gone, uint64_t items, const char *why)
 {
     (void)gone, (void)items;
-    problem(who, "%s", why);
+    problem(ctx, "%s", why);
 }
 
-/* The manifest, and what it lists and is not there. */
+/* Checks the manifest, and reports files and segments that it lists but that are missing. */
 static void verify_manifest(verifying *v)
 {
-    reader *r = &v->x->r;
+    reader *r = v->r;
     manifest m = {0};
     err why = {0};
-    if (!manifest_load(&m, v->x->dir, &why)) problem(v, "%s", why.msg);
+    if (!manifest_load(&m, r->o.dir, &why)) problem(v, "%s", why.msg);
     for (size_t i = 0; i < r->n_days && !m.there && !why.code; i++) {
         uint64_t id = 0;
         if (database_number(&r->days[i]->db, "SELECT value FROM meta WHERE key = 'id'", &id,
@@ -238,7 +243,7 @@ static void verify_manifest(verifying *v)
             break;
         }
     }
-    reader_lacks(r, on_lack, v);
+    reader_missing(r, on_missing, v);
     if (m.lost_items)
         problem(v, "journal: %" PRIu64 " items are lost with their segments", m.lost_items);
     for (size_t i = 0; i < r->hold.n; i++)
@@ -248,35 +253,35 @@ static void verify_manifest(verifying *v)
     manifest_free(&m);
 }
 
-bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *who,
+bool embedded_verify(store_reader *s, void (*report)(void *ctx, const char *line), void *ctx,
                      store_check *out, err *e)
 {
-    embedded *x = (embedded *)s;
+    embedded_reader *x = (embedded_reader *)s;
+    reader *r = &x->r;
     *out = (store_check){0};
-    verifying v = {.x = x, .problem = tell, .who = who, .out = out};
-    pthread_mutex_lock(&x->reading);
-    reader was = x->r;
-    x->r.broken = on_broken; /* verifying changes nothing */
-    x->r.who = &v;
-    bool ok = reader_begin(&x->r, e);
-    for (size_t i = 0; ok && i < x->r.n_days; i++) {
+    verifying v = {.r = r, .problem = report, .ctx = ctx, .out = out};
+    pthread_mutex_lock(&x->lock);
+    reader was = *r;
+    r->broken = on_broken; /* verifying changes nothing */
+    r->ctx = &v;
+    bool ok = reader_begin(r, e);
+    for (size_t i = 0; ok && i < r->n_days; i++) {
         char name[DAY_NAME];
         err why = {0};
-        day_name_text(x->r.days[i]->name, name);
+        day_name_text(r->days[i]->name, name);
         out->n_files++;
-        if (!verify_database(&v, x->r.days[i], name, &why) ||
-            !verify_blocks(&v, x->r.days[i], name, &why) ||
-            !verify_raw(&v, x->r.days[i], name, &why))
+        if (!verify_database(&v, r->days[i], name, &why) ||
+            !verify_blocks(&v, r->days[i], name, &why) || !verify_raw(&v, r->days[i], name, &why))
             problem(&v, "%s", why.msg);
     }
     bool begun = ok;
     if (ok) verify_manifest(&v);
-    ok = ok && verify_names(&v, e) && reader_items(&x->r, verify_item, &v, e);
-    if (ok && x->r.n_damaged) problem(&v, "journal: %" PRIu64 " items are damaged", x->r.n_damaged);
-    if (begun) reader_end(&x->r);
-    x->r.broken = was.broken;
-    x->r.who = was.who;
-    pthread_mutex_unlock(&x->reading);
+    ok = ok && verify_names(&v, e) && reader_items(r, verify_item, &v, e);
+    if (ok && r->n_damaged) problem(&v, "journal: %" PRIu64 " items are damaged", r->n_damaged);
+    if (begun) reader_end(r);
+    r->broken = was.broken;
+    r->ctx = was.ctx;
+    pthread_mutex_unlock(&x->lock);
     arena_free(&v.a);
     return ok;
 }

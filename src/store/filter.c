@@ -1,3 +1,6 @@
+/* Evaluates the matchers of a selector (filter.h). Each matcher is evaluated as early as possible:
+ * for a series, then a profile, then single samples. Results for an attribute are cached while the
+ * dictionary is the same. */
 #include "store/filter.h"
 
 #include "wire/attributes.h"
@@ -16,7 +19,7 @@ str label_text(const any *v, buf *scratch)
     return buf_view(scratch);
 }
 
-/* ---- rules ---- */
+/* ---- matchers ---- */
 
 static bool add_rule(filter *f, const store_matcher *m, err *e)
 {
@@ -26,14 +29,14 @@ static bool add_rule(filter *f, const store_matcher *m, err *e)
     *r = (filter_rule){.key = m->key, .op = m->op, .value = m->value};
     if (str_eq(m->key, STR("trace_id"))) r->id = FILTER_TRACE;
     if (str_eq(m->key, STR("span_id"))) r->id = FILTER_SPAN;
-    f->looks_at_links |= r->id != FILTER_NO_ID;
+    f->needs_links |= r->id != FILTER_NO_ID;
     if (m->op != STORE_LIKE && m->op != STORE_NOT_LIKE) return true;
     return pattern_new_whole(m->value, "selector", &f->a, &r->pattern, e);
 }
 
 bool filter_open(filter *f, const store_selector *q, err *e)
 {
-    *f = (filter){.q = *q, .looks_at_links = q->trace_id || q->span_id};
+    *f = (filter){.q = *q, .needs_links = q->trace_id || q->span_id};
     const char *slash = q->type.n ? memchr(q->type.p, '/', q->type.n) : NULL;
     f->type = slash ? (str){q->type.p, (size_t)(slash - q->type.p)} : q->type;
     if (slash) f->unit = (str){slash + 1, q->type.n - f->type.n - 1};
@@ -60,7 +63,7 @@ bool filter_dict(filter *f, const model *m, err *e)
     arena_reset(&f->memory);
     for (size_t i = 0; i < f->n_rules; i++) {
         f->rules[i].by_attribute = arena_zero(&f->memory, m->dict.attributes.n + 1);
-        if (!f->rules[i].by_attribute) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+        if (!f->rules[i].by_attribute) return err_memory(e);
     }
     return true;
 }
@@ -113,12 +116,12 @@ bool filter_envelope(filter *f, const resource *r, const scope *s, filter_open_r
 
 bool filter_type(const filter *f, str type, str unit)
 {
-    bool open = !f->type.n && !f->unit.p; /* "/" means profiles without a type */
+    bool open = !f->type.n && !f->unit.p; /* "/" selects profiles without a type */
     return (open || str_eq(f->type, type)) && (!f->unit.p || str_eq(f->unit, unit));
 }
 
-/* 1 another key, 2 fits, 3 does not; 0: failed. */
-static unsigned ask_attribute(filter *f, filter_rule *r, uint32_t i, err *e)
+/* Returns 1: the attribute has another key, 2: it matches, 3: it does not match; 0: failure. */
+static unsigned match_attribute(filter *f, filter_rule *r, uint32_t i, err *e)
 {
     if (r->by_attribute[i]) return r->by_attribute[i];
     const attribute *t = &f->m->dict.attributes.v[i];
@@ -127,12 +130,13 @@ static unsigned ask_attribute(filter *f, filter_rule *r, uint32_t i, err *e)
     return r->by_attribute[i] = !same ? 1 : yes ? 2 : 3;
 }
 
-/* What the first attribute with the rule's key says: 1 when there is none. */
-static unsigned ask_list(filter *f, filter_rule *r, const uint32_t *v, size_t n, err *e)
+/* Returns the result of match_attribute for the first attribute with the matcher's key; 1 when
+ * there is none. */
+static unsigned match_list(filter *f, filter_rule *r, const uint32_t *v, size_t n, err *e)
 {
     for (size_t i = 0; i < n; i++) {
-        unsigned says = ask_attribute(f, r, v[i], e);
-        if (says != 1) return says;
+        unsigned result = match_attribute(f, r, v[i], e);
+        if (result != 1) return result;
     }
     return 1;
 }
@@ -144,10 +148,11 @@ bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e
         return *open = FILTER_NO, true;
     for (size_t i = 0; i < f->n_rules; i++) {
         if (!(*open >> i & 1) || f->rules[i].id) continue;
-        unsigned says = ask_list(f, &f->rules[i], refs_at(&d->attr_refs, p->attrs), p->attrs.n, e);
-        if (!says) return false;
-        if (says == 3) return *open = FILTER_NO, true;
-        if (says == 2) *open &= ~(UINT64_C(1) << i);
+        unsigned result =
+            match_list(f, &f->rules[i], refs_at(&d->attr_refs, p->attrs), p->attrs.n, e);
+        if (!result) return false;
+        if (result == 3) return *open = FILTER_NO, true;
+        if (result == 2) *open &= ~(UINT64_C(1) << i);
     }
     return true;
 }
@@ -172,23 +177,24 @@ bool filter_sample(filter *f, const sample *s, const link_ids *l, filter_open_ru
             if (!fits_link(r, l, yes, e)) return false;
             continue;
         }
-        unsigned says = s ? ask_list(f, r, s->attrs, s->n_attrs, e) : 1;
-        if (!says) return false;
-        if (says == 1 && !fits(r, (str){"", 0}, yes, e)) return false;
-        if (says == 3) *yes = false;
+        unsigned result = s ? match_list(f, r, s->attrs, s->n_attrs, e) : 1;
+        if (!result) return false;
+        if (result == 1 && !fits(r, (str){"", 0}, yes, e)) return false;
+        if (result == 3) *yes = false;
     }
     return true;
 }
 
-/* What any of the lists says, as bits: 1 << 1 none has the key, 1 << 2 one fits, 1 << 3 one does not; 0: failed. */
-static unsigned ask_lists(filter *f, filter_rule *r, const span *table, const u32s *lists, err *e)
+/* Returns the results of all lists as bits: 1 << 1: one lacks the key, 1 << 2: one matches, 1 << 3:
+ * one does not match; 0: failure. */
+static unsigned match_lists(filter *f, filter_rule *r, const span *table, const u32s *lists, err *e)
 {
     unsigned all = 0;
     for (size_t i = 0; i < lists->n && !(all >> 2 & 1); i++) {
         span s = table[lists->v[i]];
-        unsigned says = ask_list(f, r, refs_at(&f->m->dict.attr_refs, s), s.n, e);
-        if (!says) return 0;
-        all |= 1u << says;
+        unsigned result = match_list(f, r, refs_at(&f->m->dict.attr_refs, s), s.n, e);
+        if (!result) return 0;
+        all |= 1u << result;
     }
     return lists->n ? all : 1u << 1;
 }
@@ -200,9 +206,9 @@ bool filter_series(filter *f, const span *table, const u32s *profiles, const u32
     for (size_t i = 0; *may && i < f->n_rules; i++) {
         filter_rule *r = &f->rules[i];
         if (!(open >> i & 1) || r->id) continue;
-        unsigned outer = ask_lists(f, r, table, profiles, e),
-                 inner = outer ? ask_lists(f, r, table, samples, e) : 0;
-        bool without; /* samples, or some of them, may have no attributes at all */
+        unsigned outer = match_lists(f, r, table, profiles, e),
+                 inner = outer ? match_lists(f, r, table, samples, e) : 0;
+        bool without; /* some samples may have no attributes */
         if (!inner || !fits(r, (str){"", 0}, &without, e)) return false;
         *may = outer >> 2 & 1 || (outer >> 1 & 1 && (without || inner >> 2 & 1));
     }

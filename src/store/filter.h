@@ -1,18 +1,19 @@
-/* store/filter.h - which samples a selector means.  Pure.
+/* store/filter.h - decides which samples a selector selects. Pure.
  *
- * Labels are looked for in the resource, the scope, the profile and the sample; a matcher that an outer one settles is not asked
- * again inside.  What attributes say is asked once per entry of a dictionary. */
+ * A label is looked up in the resource, the scope, the profile and the sample. A matcher that is
+ * decided at one of these levels is not evaluated at the next. Each attribute of a dictionary is
+ * compared only once. */
 #pragma once
 #include "store/store.h"
 #include "base/buf.h"
 #include "query/pattern.h"
 
-/* The text of a value as a label; a view of the value or of `scratch`. */
+/* Returns the value as label text: a view of the value or of `scratch`. */
 str label_text(const any *v, buf *scratch);
 
 enum { FILTER_MATCHERS = 32 };
 
-/* Labels that a sample's link has: hex digits, or "" without one. */
+/* Labels of a sample's link: hex digits, or "" without a link. */
 typedef enum filter_id { FILTER_NO_ID, FILTER_TRACE, FILTER_SPAN } filter_id;
 
 typedef struct filter_rule {
@@ -20,53 +21,54 @@ typedef struct filter_rule {
     filter_id id;
     store_op op;
     str value;
-    pattern *pattern; /* STORE_LIKE, STORE_NOT_LIKE */
-    uint8_t *
-        by_attribute; /* of the dictionary at hand: 0 not asked, 1 another key, 2 fits, 3 does not */
+    pattern *pattern; /* for STORE_LIKE, STORE_NOT_LIKE */
+    /* for the current dictionary: 0 unknown, 1 another key, 2 matches, 3 does not match */
+    uint8_t *by_attribute;
 } filter_rule;
 
 typedef struct filter {
     store_selector q;
-    str type, unit; /* of q.type; unit.p NULL: any */
+    str type, unit; /* parts of q.type; unit.p NULL: any */
     filter_rule rules[FILTER_MATCHERS];
     size_t n_rules;
-    bool looks_at_links;
-    arena a;      /* patterns */
-    arena memory; /* by_attribute */
+    bool needs_links;
+    arena a;      /* for patterns */
+    arena memory; /* for by_attribute */
     buf scratch;
-    const model *m; /* its dictionary is the one at hand */
+    const model *m; /* the model with the current dictionary */
 } filter;
 
 NODISCARD bool filter_open(filter *f, const store_selector *q, err *e);
 void filter_close(filter *f);
 
-/* A dictionary is at hand until the next call.  ERR_LIMIT. */
+/* Sets the dictionary for the following calls. Fails with ERR_MEMORY. */
 NODISCARD bool filter_dict(filter *f, const model *m, err *e);
 
-/* The label of a key in the envelope; NULL: it has none.  `made` is room for one. */
+/* Returns the label of a key in resource or scope, or NULL. `made` is memory for a label that has
+ * to be built. */
 const any *envelope_label(const resource *r, const scope *s, str key, any *made);
 
-/* Rules that are still open, as bits; or FILTER_NO: nothing of the profile is meant. */
+/* Bits of the matchers that are undecided; FILTER_NO: nothing of the profile is selected. */
 typedef uint64_t filter_open_rules;
 #define FILTER_NO UINT64_MAX
 
 NODISCARD bool filter_envelope(filter *f, const resource *r, const scope *s,
                                filter_open_rules *open, err *e);
 NODISCARD bool filter_type(const filter *f, str type, str unit);
-/* Goes on with what filter_envelope left open. */
+/* Evaluates matchers that filter_envelope left undecided. */
 NODISCARD bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e);
-/* A sample, or none (NULL), against what is open. */
+/* Evaluates the rest for a sample, or for a profile without samples (s NULL). */
 NODISCARD bool filter_sample(filter *f, const sample *s, const link_ids *l, filter_open_rules open,
                              bool *yes, err *e);
-/* *may: some of the lists (numbers of `table`) that profiles and samples of a series have fit what is open; otherwise nothing
- * of the series is meant. */
+/* Sets *may to whether attribute lists (numbers in `table`) of the profiles and samples of a series
+ * can satisfy the undecided matchers. If not, nothing of the series is selected. */
 NODISCARD bool filter_series(filter *f, const span *table, const u32s *profiles,
                              const u32s *samples, filter_open_rules open, bool *may, err *e);
-/* Is it the link that the selector names?  NULL: the sample has none. */
+/* Returns whether the link has the ids that the selector names. NULL: the sample has no link. */
 bool filter_link(const filter *f, const link_ids *l);
 
-/* Cuts the sample to the range: times and values move to the front of the scratch arrays if they have to.  false: nothing is
- * left.  ERR_LIMIT is *e. */
+/* Restricts the sample to the range; copies times and values to the scratch arrays if needed.
+ * Returns false when nothing is left. Sets *failed when out of memory. */
 typedef struct cutter {
     arena *a;
     i64s values;
@@ -78,7 +80,7 @@ static inline bool filter_has_time(const filter *f, uint64_t t)
 {
     return t >= f->q.start && (!f->q.end || t < f->q.end);
 }
-/* Is all of [first, last] in the range? */
+/* Returns whether all of [first, last] is in the range. */
 static inline bool filter_covers(const filter *f, uint64_t first, uint64_t last)
 {
     return filter_has_time(f, first) && filter_has_time(f, last);

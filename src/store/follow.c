@@ -1,4 +1,6 @@
-/* What a consumer that may fall behind has been handed: a number in DIR/followed, and the segments of the journal beyond it. */
+/* Following: a consumer reads every acknowledged item from the journal. The file DIR/followed has
+ * the number of the last item that the consumer finished. The journal keeps the segments after it,
+ * up to a limit. */
 #include "store/embedded.h"
 
 #include "store/item.h"
@@ -18,7 +20,8 @@ static void path_of(const embedded *x, char out[DAY_PATH])
 
 /* ---- the file ---- */
 
-/* "00000000000000000042 <XXH3 of that>\n": written over in place, so that a torn one is recognised. */
+/* "00000000000000000042 <XXH3 of the digits>
+ * ": overwritten in place, so that a torn write is detected. */
 static void put_line(uint64_t through, char out[LINE + 1])
 {
     snprintf(out, LINE + 1, "%0*" PRIu64, DIGITS, through);
@@ -44,7 +47,7 @@ void follow_load(embedded *x)
     size_t got = 0;
     err e = {0};
     path_of(x, path);
-    atomic_store(&x->followed, FOLLOWED_BY_NOBODY);
+    atomic_store(&x->followed, NOT_FOLLOWED);
     atomic_store(&x->follow_max, UINT64_MAX);
     vfile *f = vfile_open(x->vfs, path, VFILE_READ, &e);
     if (!f && e.sys == ENOENT) return;
@@ -52,9 +55,9 @@ void follow_load(embedded *x)
     vfile_close(f);
     uint64_t through = strtoull(text, NULL, 10);
     put_line(through, again);
-    if (strcmp(text, again) != 0) { /* all that is there is handed on once more */
-        embedded_say(x, STORE_TROUBLE,
-                     "store: %s cannot be read: forwarding begins with the "
+    if (strcmp(text, again) != 0) { /* all items in the journal are delivered again */
+        embedded_log(x, STORE_FAILURE,
+                     "store: %s cannot be read: forwarding starts with the "
                      "oldest item of the journal",
                      path);
         through = x->j.n ? x->j.v[0].first_seq - 1 : x->durable;
@@ -62,7 +65,7 @@ void follow_load(embedded *x)
     atomic_store(&x->followed, through < x->durable ? through : x->durable);
 }
 
-/* ---- what the journal keeps for it ---- */
+/* ---- segments kept for the consumer ---- */
 
 uint64_t follow_floor(embedded *x, uint64_t through)
 {
@@ -71,8 +74,8 @@ uint64_t follow_floor(embedded *x, uint64_t through)
     uint64_t max = atomic_load(&x->follow_max);
     if (followed >= through) floor = through;
     for (size_t i = j->n; followed < through && i-- > 1;) {
-        uint64_t last = j->v[i].first_seq - 1; /* of the segment before */
-        if (last > through) continue;          /* is not compacted: stays in any case */
+        uint64_t last = j->v[i].first_seq - 1; /* last number of the previous segment */
+        if (last > through) continue; /* not compacted, so not kept only for the consumer */
         if (last <= followed || j->v[i - 1].spare) break;
         if (j->v[i - 1].end > max - held) {
             floor = last;
@@ -84,17 +87,16 @@ uint64_t follow_floor(embedded *x, uint64_t through)
     return floor;
 }
 
-/* ---- the consumer's ---- */
+/* ---- the consumer ---- */
 
 bool embedded_follow(store *s, uint64_t max_bytes, uint64_t *through, err *e)
 {
     embedded *x = (embedded *)s;
-    if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
     pthread_mutex_lock(&x->lock);
     uint64_t durable = x->durable;
     pthread_mutex_unlock(&x->lock);
     atomic_store(&x->follow_max, max_bytes);
-    if (atomic_load(&x->followed) == FOLLOWED_BY_NOBODY && !save(x, durable, e)) return false;
+    if (atomic_load(&x->followed) == NOT_FOLLOWED && !save(x, durable, e)) return false;
     *through = atomic_load(&x->followed);
     return true;
 }
@@ -103,9 +105,9 @@ void embedded_unfollow(store *s)
 {
     embedded *x = (embedded *)s;
     char path[DAY_PATH];
-    if (x->read_only || atomic_load(&x->followed) == FOLLOWED_BY_NOBODY) return;
+    if (atomic_load(&x->followed) == NOT_FOLLOWED) return;
     path_of(x, path);
-    if (vfile_remove(x->vfs, path, NULL)) atomic_store(&x->followed, FOLLOWED_BY_NOBODY);
+    if (vfile_remove(x->vfs, path, NULL)) atomic_store(&x->followed, NOT_FOLLOWED);
 }
 
 bool embedded_followed(store *s, uint64_t through, err *e)
@@ -117,20 +119,20 @@ bool embedded_followed(store *s, uint64_t through, err *e)
 typedef struct following {
     journal_scan *scan;
     store_follower *each;
-    void *who;
+    void *ctx;
     uint64_t next, lost;
 } following;
 
-static bool on_record(void *who, uint64_t seq, str bytes, err *e)
+static bool on_record(void *ctx, uint64_t seq, str bytes, err *e)
 {
-    following *f = who;
+    following *f = ctx;
     item i;
     (void)e;
     f->lost += seq - f->next;
     f->next = seq;
-    if (!take_item(bytes, &i)) { /* compaction keeps it as it is, and says so */
+    if (!take_item(bytes, &i)) { /* compaction stores it as received and logs it */
         f->lost++;
-    } else if (!f->each(f->who, &(store_follow_item){.number = seq,
+    } else if (!f->each(f->ctx, &(store_follow_item){.number = seq,
                                                      .bytes = i.bytes,
                                                      .layout = i.layout,
                                                      .recognised = i.recognised,
@@ -141,26 +143,26 @@ static bool on_record(void *who, uint64_t seq, str bytes, err *e)
     return true;
 }
 
-bool embedded_follow_read(store *s, uint64_t *through, store_follower *each, void *who,
+bool embedded_follow_read(store *base, uint64_t *through, store_follower *each, void *ctx,
                           uint64_t *lost, err *e)
 {
-    embedded *x = (embedded *)s;
+    embedded *x = (embedded *)base;
     pthread_mutex_lock(&x->lock);
     uint64_t durable = x->durable;
     pthread_mutex_unlock(&x->lock);
     if (*through >= durable) return true;
-    journal_scan scan = {.from = *through + 1, .to = durable, .place = &x->follow_place};
-    following f = {.scan = &scan, .each = each, .who = who, .next = scan.from};
+    journal_scan s = {.from = *through + 1, .to = durable, .place = &x->follow_place};
+    following f = {.scan = &s, .each = each, .ctx = ctx, .next = s.from};
     err why = {0};
-    bool ok = journal_read(x->vfs, x->dir, &scan, on_record, &f, &why);
-    if (ok && !scan.stop) {
+    bool ok = journal_read(x->vfs, x->dir, &s, on_record, &f, &why);
+    if (ok && !s.stop) {
         f.lost += durable + 1 - f.next;
         f.next = durable + 1;
     }
     *through = f.next - 1;
     *lost += f.lost;
     if (ok || why.code == ERR_MISMATCH)
-        return true; /* a segment was used again: the next read goes on */
+        return true; /* a segment was reused: the next read continues */
     if (e) *e = why;
     return false;
 }

@@ -1,3 +1,4 @@
+/* Memory in huge pages. Used by the tables of known.c and by arenas of compaction. */
 #include "store/huge.h"
 
 #include <sys/mman.h>
@@ -18,7 +19,7 @@ void *huge_zero(size_t n)
 void huge_reserve(arena *a, size_t n)
 {
     if (!arena_reserve(a, n)) return;
-    char *p = arena_alloc(a, 0); /* where the block begins */
+    char *p = arena_alloc(a, 0); /* where the next allocation begins */
     size_t off = p ? -(uintptr_t)p & (PAGE - 1) : n;
     if (off < n) (void)madvise(p + off, (n - off) & ~(size_t)(PAGE - 1), MADV_HUGEPAGE);
 }

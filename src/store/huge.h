@@ -1,9 +1,11 @@
-/* store/huge.h - memory in huge pages, where the kernel has them: tables that are probed all over miss the TLB less. */
+/* store/huge.h - memory in huge pages, where the kernel offers them: tables with random access
+ * cause fewer TLB misses. */
 #pragma once
 #include "base/arena.h"
 
-/* n zero bytes, or NULL; the caller frees them. */
+/* Returns n zero bytes, which the caller frees, or NULL. */
 NODISCARD void *huge_zero(size_t n);
 
-/* The next n bytes of the arena come from one block of huge pages.  A hint; pages that are not touched cost nothing. */
+/* Requests huge pages for the next n bytes of the arena. This is only a hint; untouched pages cost
+ * nothing. */
 void huge_reserve(arena *a, size_t n);

@@ -1,3 +1,5 @@
+/* The tables of a day file with interning, for the writer. An entry gets the number of an equal
+ * entry if there is one, and numbers never change. */
 #include "store/tables.h"
 
 #include "base/ban.h"
@@ -37,7 +39,7 @@ uint32_t interner_list(interner *x, const uint32_t *attrs, size_t n)
     return (uint32_t)(x->t.lists.n - 1);
 }
 
-/* ---- taking up a file ---- */
+/* ---- loading a file ---- */
 
 static void load_dict(builder *b, const dict *d)
 {

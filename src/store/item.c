@@ -1,3 +1,5 @@
+/* Encodes and decodes the items of the journal (item.h). Decoding is checked, because the bytes
+ * come from disk. */
 #include "store/item.h"
 
 #include "base/ban.h"
@@ -117,7 +119,7 @@ const ledger *take_ledger(str bytes, arena *a)
         if (as.n) memcpy(z, as.p, as.n);
         z[as.n] = 0;
         x->carried_as = carried ? z : NULL;
-        if (x->concept < LOSS_CONCEPT_COUNT) l->n++; /* a newer kiln's concept: not ours to name */
+        if (x->concept < LOSS_CONCEPT_COUNT) l->n++; /* skips concepts of a newer kiln */
     }
     return t.bad ? NULL : l;
 }

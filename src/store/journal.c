@@ -1,3 +1,5 @@
+/* Writes the journal: segments, groups of records, release of compacted segments. If the sync of a
+ * group fails, a new segment that starts with the same number makes the group void. */
 #include "store/journal.h"
 
 #include "store/journal_file.h"
@@ -26,13 +28,14 @@ static void drop_segment(journal *j, size_t i)
     j->n--;
 }
 
-static bool skip_record(void *who, uint64_t seq, str bytes, err *e)
+static bool skip_record(void *ctx, uint64_t seq, str bytes, err *e)
 {
-    (void)who, (void)seq, (void)bytes, (void)e;
+    (void)ctx, (void)seq, (void)bytes, (void)e;
     return true;
 }
 
-/* Whoever wrote these may have died before the sync.  We read them, so what is put again counts as there: it has to be. */
+/* Syncs records that an earlier process wrote: it may have died before the sync. Their profiles
+ * count as stored now, so they must be durable. */
 static bool sync_segments(journal *j, uint64_t through, err *e)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -73,10 +76,11 @@ bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
     ok = ok && (no_sync || sync_segments(j, through, e));
     ok = ok && journal_read(vfs, dir, &scan, skip_record, NULL, e);
     if (ok && scan.last >= j->next_seq) j->next_seq = scan.last + 1;
-    /* Numbers that a segment promised are not used again, even if nothing of it can be read any more. */
+    /* Numbers that a segment has in its header are not used again, even if none of its records can
+     * be read. */
     for (size_t i = 0; ok && i < j->n; i++)
         if (j->v[i].first_seq > j->next_seq) j->next_seq = j->v[i].first_seq;
-    if (!ok) forget(j); /* what is there was not understood: nothing of it is empty */
+    if (!ok) forget(j); /* the directory cannot be read: do not treat it as empty */
     return ok;
 }
 
@@ -90,14 +94,16 @@ void journal_close(journal *j, uint64_t through)
         segment_path(j->dir, j->v[i].number, path);
         if (!empty) break;
         int claim =
-            segment_claim(j->dir, j->v[i].number); /* who reads it may; the next run removes it */
+            /* a reader may still read it; the next run removes it */
+            segment_claim(j->dir, j->v[i].number);
         if (claim >= 0) (void)vfile_remove(j->vfs, path, NULL);
         segment_unclaim(claim);
     }
     forget(j);
 }
 
-/* A name for segment `number`: a file that is no longer needed, renamed, or a new one.  *claim: of the former. */
+/* Finds a file for segment `number`: renames a released one, or creates one. *claim: the lock of a
+ * released file. */
 static bool take_file(journal *j, uint32_t number, uint64_t want, uint64_t *size, int *claim,
                       err *e)
 {
@@ -127,7 +133,7 @@ static bool begin_segment(journal *j, uint64_t bytes, err *e)
 {
     uint64_t want = bytes + JOURNAL_HEADER > j->segment ? bytes + JOURNAL_HEADER : j->segment;
     journal_segment s = {.number = j->n ? j->v[j->n - 1].number + 1 : 1,
-                         .salt = j->world->random(j->world->who),
+                         .salt = j->world->random(j->world->ctx),
                          .first_seq = j->next_seq,
                          .end = JOURNAL_HEADER};
     give_up(j);
@@ -145,7 +151,7 @@ static bool begin_segment(journal *j, uint64_t bytes, err *e)
     return false;
 }
 
-/* All of the group behind what is there, and on the disk. */
+/* Appends the whole group and syncs it. */
 static bool write_parts(journal *j, const journal_group *g, uint64_t at, err *e)
 {
     str few[33], *parts = few;
@@ -165,13 +171,14 @@ bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
         if (!begin_segment(j, want, e)) return false;
     journal_segment *s = &j->v[j->n - 1];
     uint64_t next = journal_number(g, j->next_seq, s->salt);
-    bool even =
-        !j->no_sync && journal_even_out(g); /* the same layout everywhere: it is what tests break */
+    bool even = !j->no_sync && journal_even_out(g); /* tests without O_DIRECT get the same layout */
     if (even) (void)vfile_go_direct(j->f);
     if (even || g->n) s->end = journal_even(s->end);
     if (!write_parts(j, g, s->end, e)) {
-        /* What the disk has of it is not known.  A new segment that begins with the same number makes it void.  Until there is one,
-         * who reads could take it for good: the kernel keeps what it could not write, and says so once.  And it takes room. */
+        /* It is unknown which part of the group is on disk. A new segment that begins with the same
+         * number makes the group void. Until then a reader could consider it valid, because the
+         * kernel keeps pages that it could not write and reports the error only once. So the group
+         * is cut off, which also frees its space. */
         vfile_cut(j->f, s->end);
         if (!j->no_sync) (void)!vfile_sync(j->f, NULL);
         give_up(j);
@@ -181,7 +188,7 @@ bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
     j->next_seq = next;
     s->end += journal_group_bytes(g);
     if (s->size < s->end) s->size = s->end;
-    if (!s->listed && j->began) j->began(j->who, s);
+    if (!s->listed && j->began) j->began(j->ctx, s);
     s->listed = true;
     return true;
 }
@@ -203,7 +210,7 @@ void journal_release(journal *j, uint64_t through)
             continue;
         }
         int claim = segment_claim(j->dir, j->v[i].number);
-        if (claim < 0) { /* is being read: another time */
+        if (claim < 0) { /* a reader has it locked: try later */
             i++;
             continue;
         }

@@ -1,3 +1,5 @@
+/* Files of the journal: names, headers, checksums, and the locks between readers and the writer.
+ * Shared by journal.c, journal_hold.c and journal_read.c. */
 #include "store/journal_file.h"
 
 #include "store/manifest.h"
@@ -36,7 +38,7 @@ bool segment_parse(const char head[JOURNAL_HEADER], journal_segment *out)
     return true;
 }
 
-/* The check covers seq, salt, length and hash: 32 bytes from byte 8 on. */
+/* The checksum covers seq, salt, length and hash: 32 bytes from byte 8 on. */
 static uint32_t record_check(const char *head) { return (uint32_t)XXH3_64bits(head + 8, 32); }
 
 void record_seal(char *head)
@@ -56,7 +58,7 @@ bool record_fits(const char *head, uint64_t salt)
     return magic == JOURNAL_MAGIC && of == salt && check == record_check(head);
 }
 
-/* ---- which there are ---- */
+/* ---- listing ---- */
 
 static bool number_of(const char *name, uint32_t *number)
 {
@@ -75,7 +77,7 @@ static bool read_header(sqlite3_vfs *vfs, const char *path, uint32_t number, jou
     err why = {0};
     *good = false;
     vfile *f = vfile_open(vfs, path, VFILE_READ, &why);
-    if (!f && why.sys == ENOENT) return true; /* gone meanwhile */
+    if (!f && why.sys == ENOENT) return true; /* the file was just removed */
     uint64_t size = 0;
     bool ok = f && vfile_read(f, 0, head, sizeof head, &got, &why) && vfile_size(f, &size, &why);
     vfile_close(f);
@@ -107,7 +109,7 @@ static bool push(segment_list *l, journal_segment s)
     return true;
 }
 
-/* The manifest has a copy of the header of every segment that holds acknowledged records. */
+/* The manifest has a copy of the header of every segment with acknowledged records. */
 static bool restore_header(manifest *m, const char *dir, uint32_t number, journal_segment *s)
 {
     uint64_t size = s->end;

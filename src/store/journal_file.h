@@ -1,4 +1,5 @@
-/* store/journal_file.h - what writer and readers of the journal share: names, headers, checksums. */
+/* store/journal_file.h - the format of journal files, shared by the writer and the readers: names,
+ * headers, checksums. */
 #pragma once
 #include "store/journal.h"
 
@@ -9,20 +10,20 @@ void segment_header(const journal_segment *s, char out[JOURNAL_HEADER]);
 NODISCARD bool segment_parse(const char head[JOURNAL_HEADER], journal_segment *out);
 
 typedef struct segment_list {
-    journal_segment *v; /* by number; malloc'ed; `end` is the size of the file */
+    journal_segment *v; /* sorted by number; malloc'ed; `end` is the size of the file */
     size_t n, cap;
 } segment_list;
 
-/* Segments with a good header that says what their name says, or with one that the manifest has a copy of (`bad`); others are no
- * longer, or not yet, part of the journal. */
+/* Lists the segments with a valid header that matches the file name, or whose header is damaged but
+ * copied in the manifest (`bad`). Other files are not part of the journal yet, or any more. */
 NODISCARD bool segments_list(sqlite3_vfs *vfs, const char *dir, segment_list *out, err *e);
 
-/* Fills in magic and check of a record's header. */
+/* Fills in magic and checksum of a record's header. */
 void record_seal(char *head);
-/* Is this the header of a record of the segment? */
+/* Returns whether this is a valid header of a record of the segment with this salt. */
 bool record_fits(const char *head, uint64_t salt);
 
-/* For who removes a segment or writes over it: nobody reads it, and nobody begins to until segment_unclaim.  -1: somebody does, or
- * there is no such file. */
+/* Locks a segment before it is removed or overwritten: no process reads it until segment_unclaim.
+ * Returns -1 when a reader has it locked or the file is missing. */
 int segment_claim(const char *dir, uint32_t number);
 void segment_unclaim(int fd);

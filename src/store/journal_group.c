@@ -1,3 +1,5 @@
+/* Builds the group of records that is written next (journal_group.h). Large records stay in the
+ * caller's memory; padding aligns them so that O_DIRECT can write them. */
 #include "store/journal_group.h"
 
 #include "store/journal_file.h"

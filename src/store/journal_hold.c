@@ -1,3 +1,5 @@
+/* Locks the segments that a reader needs, so that the writer neither removes nor overwrites them.
+ * They are OFD locks, one for each reader, and end with the process. */
 #include "store/journal_file.h"
 
 #include <errno.h>
@@ -5,7 +7,7 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-/* 0: it was taken; otherwise errno. */
+/* Returns 0 when the lock was acquired, otherwise errno. */
 static int take_lock(int fd, short kind)
 {
     struct flock all = {.l_type = kind, .l_whence = SEEK_SET};
@@ -27,7 +29,7 @@ void segment_unclaim(int fd)
     if (fd >= 0) close(fd);
 }
 
-/* ---- a reader's ---- */
+/* ---- for readers ---- */
 
 static bool began_anew(err *e)
 {
@@ -48,7 +50,7 @@ static bool hold_one(journal_hold *h, const char *dir, const journal_segment *s,
     return !why || err_sys(e, why, "%s: cannot be locked", path);
 }
 
-/* Nobody changes them any more: are they what was listed? */
+/* Checks that the locked segments, which no longer change, are still the listed ones. */
 static bool still_listed(const journal_hold *h, sqlite3_vfs *vfs, const char *dir, err *e)
 {
     segment_list now;

@@ -1,3 +1,6 @@
+/* Reads records of the journal in order, also while another process writes it. A record that cannot
+ * be read is skipped and counted as damaged, or as doubtful when it may never have been
+ * acknowledged. */
 #include "store/journal_file.h"
 #include "base/hash_long.h"
 
@@ -5,17 +8,18 @@
 #include <sys/mman.h>
 #include "base/ban.h"
 
-/* Whoever reads once reads much, past the kernel's memory: few reads into huge pages cost a tenth of many into small ones. */
+/* Reads that bypass the page cache are large: a few large reads into huge pages cost a tenth of
+ * many small reads. */
 enum { WINDOW = 1 << 18, WINDOW_ONCE = 1 << 22, HUGE = 1 << 21 };
 
-/* A segment seen through a window that grows to the largest record.  Place, memory and length are multiples of VFILE_DIRECT, but
- * for the end of the file. */
+/* A window over a segment, as large as the largest record. Position, memory and length are
+ * multiples of VFILE_DIRECT, except at the end of the file. */
 typedef struct window {
     vfile *f;
     char *p;
     size_t n, cap;
-    size_t least; /* bytes that a read asks for */
-    uint64_t at;  /* of p in the file */
+    size_t least; /* bytes of one read */
+    uint64_t at;  /* position of p in the file */
 } window;
 
 static size_t even_down(size_t n) { return n & ~(size_t)(VFILE_DIRECT - 1); }
@@ -35,8 +39,8 @@ static bool window_room(window *w, size_t n, size_t kept, err *e)
     return true;
 }
 
-/* Moves the window to `at`, with n bytes and more behind it if the file has them. */
-static bool move(window *w, uint64_t at, size_t n, err *e)
+/* Moves the window to `at`, with at least n bytes after it if the file has them. */
+static bool window_move(window *w, uint64_t at, size_t n, err *e)
 {
     uint64_t from = at - at % VFILE_DIRECT;
     size_t want = even_down((size_t)(at - from) + n + VFILE_DIRECT - 1), got = 0, kept = 0;
@@ -54,16 +58,16 @@ static bool move(window *w, uint64_t at, size_t n, err *e)
     return true;
 }
 
-/* n bytes at `at`, or fewer at the end of the file. */
-static bool look(window *w, uint64_t at, size_t n, str *out, err *e)
+/* Sets *out to n bytes at `at`, or fewer at the end of the file. */
+static bool window_view(window *w, uint64_t at, size_t n, str *out, err *e)
 {
-    if ((at < w->at || at + n > w->at + w->n) && !move(w, at, n, e)) return false;
+    if ((at < w->at || at + n > w->at + w->n) && !window_move(w, at, n, e)) return false;
     size_t left = at < w->at + w->n ? (size_t)(w->at + w->n - at) : 0;
     *out = (str){w->p + (at - w->at), n < left ? n : left};
     return true;
 }
 
-/* Records from one number to another, both inside, cannot be read. */
+/* Counts the records from one number to another, inclusive, as unreadable. */
 static void count_damaged(journal_scan *s, uint64_t from, uint64_t to)
 {
     uint64_t low = from > s->doubt_from ? from : s->doubt_from + 1,
@@ -76,10 +80,11 @@ static void count_damaged(journal_scan *s, uint64_t from, uint64_t to)
 typedef struct walk {
     journal_scan *s;
     journal_visit *visit;
-    void *who;
+    void *ctx;
     window w;
     uint64_t next; /* number of the next record in the segment */
-    /* Records with a bad hash since the last good one, from the first to the last: a torn tail is none. */
+    /* Records with a wrong hash since the last good one. An incomplete record at the end does not
+     * count. */
     uint64_t bad_first, bad_last; /* 0: none */
 } walk;
 
@@ -89,7 +94,7 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     str head, bytes;
     uint64_t seq, n, hash;
     *end = true;
-    if (!look(&k->w, *at, JOURNAL_RECORD, &head, e)) return false;
+    if (!window_view(&k->w, *at, JOURNAL_RECORD, &head, e)) return false;
     if (head.n < JOURNAL_RECORD || !record_fits(head.p, seg->salt)) return true;
     memcpy(&seq, head.p + 8, 8);
     memcpy(&n, head.p + 24, 8);
@@ -97,19 +102,19 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     if (seq >= limit || seq < k->next || n > seg->end) return true;
     if (seq > k->s->to) return true;
     if (seq > k->next && k->next >= k->s->from)
-        count_damaged(k->s, k->next, seq - 1); /* their headers are */
+        count_damaged(k->s, k->next, seq - 1); /* their headers are unreadable */
     k->next = seq;
     k->next++;
     *at += JOURNAL_RECORD;
     if (seq >= k->s->from) {
-        if (!look(&k->w, *at, (size_t)n, &bytes, e)) return false;
+        if (!window_view(&k->w, *at, (size_t)n, &bytes, e)) return false;
         if (bytes.n == n && hash_long(bytes.p, bytes.n) == hash) {
             if (k->bad_first) count_damaged(k->s, k->bad_first, k->bad_last);
             k->bad_first = 0;
             k->s->last = seq;
             k->s->n_items++;
             k->s->n_bytes += n;
-            if (!k->visit(k->who, seq, bytes, e)) return false;
+            if (!k->visit(k->ctx, seq, bytes, e)) return false;
             if (k->s->stop) return true;
         } else {
             if (!k->bad_first) k->bad_first = seq;
@@ -122,19 +127,19 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     return true;
 }
 
-/* The header as it is now is the header as it was. */
+/* Checks that the header of the segment is unchanged. */
 static bool still_there(walk *k, const journal_segment *seg, err *e)
 {
     char head[JOURNAL_HEADER];
     size_t got;
     journal_segment now;
-    if (seg->bad) return true; /* nobody reuses it: the manifest lists it */
+    if (seg->bad) return true; /* not reused: the manifest lists it */
     if (!vfile_read(k->w.f, 0, head, sizeof head, &got, e)) return false;
     if (got == sizeof head && segment_parse(head, &now) && now.salt == seg->salt) return true;
     return err_set(e, ERR_MISMATCH, "the journal was compacted while it was read");
 }
 
-/* Where the scan begins in the segment. */
+/* Returns the offset in the segment at which the scan begins. */
 static uint64_t begin(walk *k, const journal_segment *seg)
 {
     const journal_place *p = k->s->place;
@@ -164,7 +169,7 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
     while (ok && !end) {
         ok = one_record(k, seg, limit, &at, &end, e);
         if (ok && end && !k->s->stop &&
-            at % JOURNAL_EVEN) { /* the group is over: the next may begin here */
+            at % JOURNAL_EVEN) { /* the group ends: the next one may begin here */
             at = (at + JOURNAL_EVEN - 1) & ~(uint64_t)(JOURNAL_EVEN - 1);
             end = false;
         }
@@ -175,7 +180,7 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
 }
 
 bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_visit *visit,
-                  void *who, err *e)
+                  void *ctx, err *e)
 {
     segment_list list;
     s->last = s->from - 1;
@@ -183,7 +188,7 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
         list = (segment_list){.v = s->hold->v, .n = s->hold->n};
     else if (!segments_list(vfs, dir, &list, e))
         return false;
-    walk k = {.s = s, .visit = visit, .who = who, .w.least = s->once ? WINDOW_ONCE : WINDOW};
+    walk k = {.s = s, .visit = visit, .ctx = ctx, .w.least = s->once ? WINDOW_ONCE : WINDOW};
     s->gap = list.n && list.v[0].first_seq > s->from;
     s->first = s->gap ? list.v[0].first_seq : s->from;
     if (s->gap) s->last = s->first - 1;
@@ -193,10 +198,10 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
         if (limit <= s->from || list.v[i].first_seq > s->to) continue;
         ok = one_segment(&k, vfs, dir, &list.v[i], limit, e);
         if (ok && !s->stop && limit != UINT64_MAX && limit <= s->to && s->last + 1 < limit)
-            count_damaged(s, s->last + 1, limit - 1); /* the segment had them */
+            count_damaged(s, s->last + 1, limit - 1); /* they were in this segment */
     }
     if (ok && !s->stop && s->to != UINT64_MAX && s->last < s->to && s->n_damaged == 0)
-        count_damaged(s, s->last + 1, s->to); /* they were promised */
+        count_damaged(s, s->last + 1, s->to); /* they were acknowledged */
     free(k.w.p);
     if (!s->hold) free(list.v);
     return ok;

@@ -1,3 +1,5 @@
+/* A hash table of keys in two generations (keys.h). Open addressing without tombstones: removal
+ * moves later entries up. */
 #include "store/keys.h"
 
 #include "base/ban.h"
@@ -6,7 +8,7 @@ enum { KEYS_MIN = 1024 };
 
 static bool is_free(content_key k) { return !k.low && !k.high; }
 
-/* The zero key means "free": whoever has it is known under another one. */
+/* The zero key marks a free slot, so a profile with this key gets another one. */
 static content_key name_of(content_key k) { return is_free(k) ? (content_key){1, 1} : k; }
 
 static size_t home_of(const keys_generation *g, content_key k, uint64_t seed)
@@ -68,7 +70,7 @@ void keys_turn(keys *k)
     k->young = g;
 }
 
-/* Closes the gap: entries behind it that would have lain in it move up. */
+/* Removes a key. Moves later entries of its run into the gap. */
 static void take_out(keys_generation *g, content_key key, uint64_t seed)
 {
     if (!has(g, key, seed)) return;

@@ -1,5 +1,6 @@
-/* store/keys.h - the keys of the newest profiles: has this one been put before?  Bounded: two generations, the older of which
- * goes when the younger is half of the bound.  Pure. */
+/* store/keys.h - the keys of the newest profiles, to detect duplicates. The number of keys is
+ * bounded by two generations: when the younger has half of the maximum, the older one is dropped.
+ * Pure. */
 #pragma once
 #include "store/content.h"
 
@@ -10,14 +11,14 @@ typedef struct keys_generation {
 
 typedef struct keys {
     keys_generation young, old;
-    size_t max;    /* keys in both together; 0: no bound */
-    uint64_t seed; /* random, so that nobody can make keys collide */
+    size_t max;    /* keys in both generations; 0: no limit */
+    uint64_t seed; /* random, so that senders cannot force collisions */
 } keys;
 
 bool keys_has(const keys *k, content_key key);
-/* Adds what is not there; false: no memory. */
+/* Adds a key unless it is present. Returns false when out of memory. */
 NODISCARD bool keys_add(keys *k, content_key key);
-/* Who added the newest first says so at the end: the first generation becomes the young one. */
+/* Makes the first generation the young one. Called after keys were added newest first. */
 void keys_turn(keys *k);
 void keys_remove(keys *k, content_key key);
 void keys_free(keys *k);

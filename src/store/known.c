@@ -1,3 +1,5 @@
+/* Looks up an item's dictionary in the file by content hashes (known.h). Lookups miss the
+ * processor's caches, so slots are prefetched in batches. */
 #include "store/known.h"
 
 #include "store/content.h"
@@ -9,7 +11,7 @@ enum { AHEAD = 16 }; /* locations whose slots are prefetched */
 
 typedef XXH128_hash_t hash128;
 
-/* *to = h in two halves: gcc assembles 16 bytes from two registers in memory, and waits for them. */
+/* Assigns h in two halves. For *to = h gcc would assemble the 16 bytes in memory and stall. */
 static inline void set(hash128 *to, hash128 h)
 {
     __asm__("" : "+r"(h.low64), "+r"(h.high64));
@@ -25,7 +27,7 @@ void known_free(known *k)
 
 /* ---- tables ---- */
 
-/* Where the hash is, or belongs. */
+/* Returns the slot of the hash, or a free slot for it. */
 static known_slot *slot_of(const known_table *t, hash128 h)
 {
     size_t i = (size_t)h.low64 & t->mask;
@@ -34,7 +36,8 @@ static known_slot *slot_of(const known_table *t, hash128 h)
     return &t->v[i];
 }
 
-/* Room for one more.  A table that is as large as it may be begins anew: what is in use comes back soon. */
+/* Makes room for one more entry. A table at its maximum size is cleared; entries in use are soon
+ * added again. */
 static bool room(known_table *t)
 {
     if (t->v && t->n < (t->mask + 1) / 4 * 3) return true;
@@ -70,7 +73,7 @@ typedef struct hasher {
     const dict *d;
     uint64_t seed;
     hash128 *string, *attribute, *mapping, *function;
-    buf value; /* of the attribute at hand */
+    buf value; /* of the current attribute */
 } hasher;
 
 static hash128 hash_of(const hasher *x, const void *p, size_t n)
@@ -124,7 +127,8 @@ static hash128 of_function(const hasher *x, const function *f)
     return hash_of(x, v, sizeof v);
 }
 
-/* A line at a time, the first together with what the location says itself: most have one. */
+/* Hashes line by line, the first one together with the location itself: most locations have one
+ * line. */
 static hash128 of_location(const hasher *x, const location *l)
 {
     hash128 in = x->mapping[l->mapping];
@@ -162,7 +166,8 @@ static void hash_tables(hasher *x, hash128 *out)
 
 /* ---- an item ---- */
 
-/* The numbers that the file has for the locations of a stack, + 1; false: one of them is new to it. */
+/* Sets to[] to the numbers of the stack's locations in the file, + 1. Returns false when one is
+ * new. */
 static bool translate(const known *k, span s, uint32_t *to)
 {
     const uint32_t *from = refs_at(&k->g.m->dict.frames, s), *map = k->g.location;
@@ -179,7 +184,7 @@ static hash128 hash_frames(const known *k, uint32_t n)
     return XXH3_128bits_withSeed(k->frames.v, n * sizeof *k->frames.v, k->seed);
 }
 
-/* Room for the largest stack and, because an empty one is hashed, too, for one more. */
+/* Allocates memory for the largest stack plus one entry, because an empty stack is hashed, too. */
 static bool frames_room(known *k, arena *a)
 {
     const dict *d = &k->g.m->dict;
@@ -192,7 +197,7 @@ static bool frames_room(known *k, arena *a)
     return vec_reserve(a, &k->frames, (size_t)most + 1);
 }
 
-/* Locations that the file has. */
+/* Looks up the item's locations in the file. */
 static void find_locations(known *k, size_t n)
 {
     const known_table *t = &k->locations;
@@ -203,7 +208,7 @@ static void find_locations(known *k, size_t n)
     }
 }
 
-/* Stacks that the file has.  Their slots lie far apart: all are asked for before the first is looked at. */
+/* Looks up the item's stacks in the file. All slots are prefetched before the first is read. */
 static bool find_stacks(known *k, arena *a)
 {
     size_t n = dict_n_stacks(&k->g.m->dict);
@@ -236,24 +241,24 @@ const known_hashes *known_hash(uint64_t seed, const model *m, arena *a)
 bool known_begin(known *k, builder *to, const model *m, const known_hashes *h, arena *a)
 {
     k->location = h;
-    if (!h || !graft_init(&k->g, to, m, a)) return false;
+    if (!h || !importer_init(&k->g, to, m, a)) return false;
     find_locations(k, m->dict.locations.n);
     return find_stacks(k, a);
 }
 
-/* New locations of a stack, from the root: what stacks share is numbered first. */
+/* Adds the new locations of a stack, from the root, so that shared frames get low numbers. */
 static bool add_locations(known *k, span s)
 {
     for (uint32_t i = s.n; i-- > 0;) {
         uint32_t l = k->g.m->dict.frames.v[s.at + i];
         if (k->g.location[l]) continue;
-        uint32_t id = graft_location(&k->g, l);
+        uint32_t id = importer_location(&k->g, l);
         if (k->g.to->failed || !remember(&k->locations, k->location[l], id + 1)) return false;
     }
     return true;
 }
 
-/* A stack that is new to the file, or was when the item began. */
+/* Adds a stack that is new to the file, or was when the item began. */
 static uint32_t make_stack(known *k, uint32_t i)
 {
     span s = dict_stack(&k->g.m->dict, i);

@@ -1,3 +1,6 @@
+/* Chooses the newest profile of each series in each time bucket, for values that cannot be summed
+ * over time (levels.h). Contributions are collected first and added at the end, when it is known
+ * which profiles are the newest. */
 #include "store/levels.h"
 
 #include "query/cumulative.h"

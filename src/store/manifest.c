@@ -1,3 +1,4 @@
+/* Reads, changes and writes the manifest (manifest.h), and compares a day file with its line. */
 #include "store/manifest.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ const manifest_segment *manifest_find_segment(const manifest *m, uint32_t number
 
 bool manifest_put_segment(manifest *m, const manifest_segment *s)
 {
-    size_t n = 0; /* its number was used by a segment that is void */
+    size_t n = 0; /* drops segments from this number on: they are void */
     for (size_t i = 0; i < m->n_segments; i++)
         if (m->segments[i].number < s->number) m->segments[n++] = m->segments[i];
     m->n_segments = n;
@@ -112,10 +113,10 @@ static bool take_line(manifest *m, const char *row)
     if (sscanf(row, "segment %" SCNu32 " %" SCNx64 " %" SCNu64, &s.number, &s.salt, &s.first_seq) ==
         3)
         return manifest_put_segment(m, &s);
-    return true; /* of a newer kiln */
+    return true; /* ignores lines of a newer kiln */
 }
 
-/* Lines are sealed, so one that cannot be read was never written so. */
+/* Parses the lines. The seal is checked first, so an unreadable line was written that way. */
 static bool parse(manifest *m, char *text, size_t n)
 {
     char *seal = NULL, *row = text;
@@ -213,7 +214,7 @@ bool manifest_save(manifest *m, sqlite3_vfs *vfs, const char *dir, bool sync, er
     snprintf(next, sizeof next, "%s/manifest.next", dir);
     vfile *f = vfile_open(vfs, next, VFILE_WRITE, e);
     bool ok = f != NULL;
-    if (ok) vfile_cut(f, 0); /* a writer that died may have left one */
+    if (ok) vfile_cut(f, 0); /* the file may be left by a writer that died */
     ok = ok && vfile_write(f, 0, buf_view(&b), e) && (!sync || vfile_sync(f, e));
     vfile_close(f);
     buf_free(&b);
@@ -227,7 +228,7 @@ bool manifest_save(manifest *m, sqlite3_vfs *vfs, const char *dir, bool sync, er
     return true;
 }
 
-/* ---- a day file against its row ---- */
+/* ---- comparing a day file with its line ---- */
 
 static bool meta(database *d, const char *key, uint64_t *out, err *e)
 {
@@ -249,15 +250,15 @@ bool manifest_holds(const manifest_file *entry, const manifest_file *now, err *e
     char name[DAY_NAME];
     day_name_text(entry->name, name);
     if (entry->id != now->id && entry->id)
-        return err_set(e, ERR_MALFORMED, "%s: another file was put in its place", name);
+        return err_set(e, ERR_MALFORMED, "%s: another file has replaced it", name);
     if (now->through < entry->through || now->samples < entry->samples ||
         now->profiles < entry->profiles)
         return err_set(e, ERR_MALFORMED,
-                       "%s: it holds %" PRIu64 " samples and should hold %" PRIu64, name,
+                       "%s: it has %" PRIu64 " samples, but the manifest lists %" PRIu64, name,
                        now->samples, entry->samples);
     if (now->through == entry->through &&
         (now->samples != entry->samples || now->profiles != entry->profiles ||
          now->first != entry->first || now->last != entry->last))
-        return err_set(e, ERR_MALFORMED, "%s: its figures differ from those of the manifest", name);
+        return err_set(e, ERR_MALFORMED, "%s: its counts differ from the manifest", name);
     return true;
 }

@@ -1,3 +1,5 @@
+/* names.db: stores and looks up the names of locations by build id and file address. The file is
+ * independent of the others of the store, so that any process may add names. */
 #include "store/names.h"
 
 #include <sqlite3.h>
@@ -36,9 +38,9 @@ void names_close(names_db *n)
     database_close(&n->db);
 }
 
-/* ---- what a place is known by ---- */
+/* ---- keys ---- */
 
-/* The build id of a mapping, whichever kind it has; empty: none. */
+/* Returns the build id of a mapping, of any kind; empty when it has none. */
 static str build_id_of(const dict *d, const mapping *m)
 {
     for (uint32_t i = 0; i < m->attrs.n; i++) {
@@ -50,7 +52,7 @@ static str build_id_of(const dict *d, const mapping *m)
     return (str){0};
 }
 
-/* Where in the file: processes map it at addresses of their own. */
+/* Returns the address in the file, because processes map it at different addresses. */
 static uint64_t file_address(const mapping *m, uint64_t address)
 {
     bool inside = address >= m->memory_start && address < m->memory_limit;
@@ -69,7 +71,7 @@ static void bind_place(sqlite3_stmt *s, const dict *d, const location *l, str bu
     sqlite3_bind_int64(s, 2, (sqlite3_int64)file_address(&d->mappings.v[l->mapping], l->address));
 }
 
-/* ---- keeping ---- */
+/* ---- storing ---- */
 
 static void put_lines(buf *b, const dict *d, const location *l)
 {
@@ -96,8 +98,8 @@ static bool put_location(names_db *n, sqlite3_stmt *s, const dict *d, const loca
     sqlite3_reset(s);
     bind_place(s, d, l, build);
     sqlite3_bind_blob64(s, 3, b.p, b.n, SQLITE_STATIC);
-    bool ok =
-        b.failed ? err_set(e, ERR_LIMIT, "no memory for names") : database_step(&n->db, s, &row, e);
+    bool ok = b.failed ? err_set(e, ERR_MEMORY, "no memory for names")
+                       : database_step(&n->db, s, &row, e);
     sqlite3_reset(s);
     buf_free(&b);
     return ok;
@@ -136,7 +138,7 @@ bool names_verify(names_db *n, uint64_t *damaged, err *e)
     return ok;
 }
 
-/* ---- giving ---- */
+/* ---- looking up ---- */
 
 static bool take_lines(builder *b, taker *t, span *out)
 {
@@ -163,8 +165,7 @@ bool names_apply(names_db *n, builder *b, err *e)
     if (!n->find && !(n->find = database_prepare(
                           &n->db, "SELECT data FROM name WHERE build = ? AND address = ?", e)))
         return false;
-    if (!builder_index(b))
-        return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+    if (!builder_index(b)) return err_memory(e);
     dict *d = &b->m.dict;
     for (size_t i = 1; i < d->locations.n; i++) {
         str build;
@@ -176,8 +177,7 @@ bool names_apply(names_db *n, builder *b, err *e)
         str data = row ? column_bytes(n->find, 0) : (str){0};
         if (ok && row && unseal_bytes(&data, SEAL_NAMES)) {
             taker t = taker_of(data);
-            ok = take_lines(b, &t, &d->locations.v[i].lines) ||
-                 err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+            ok = take_lines(b, &t, &d->locations.v[i].lines) || err_memory(e);
         }
         sqlite3_reset(n->find);
         if (!ok) return false;

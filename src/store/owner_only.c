@@ -1,3 +1,4 @@
+/* Permissions of the store's files: 0600, and 0700 for directories, whatever the umask is. */
 #include "store/owner_only.h"
 
 #include "store/day.h"
@@ -10,12 +11,14 @@
 
 void owner_only_make(const char *path)
 {
-    /* A file that is there is not opened: closing it would give up the locks that SQLite has on it in this process. */
+    /* An existing file is not opened: closing it would release the locks that SQLite has on it in
+     * this process. */
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) close(fd);
 }
 
-/* Names that the store makes, without what SQLite adds to them; what was set aside, under any number. */
+/* Returns whether the name is that of a file of the store, or of one that was set aside. SQLite's
+ * suffixes are removed already. */
 static bool is_ours(const char *file)
 {
     static const char *const tails[] = {"-wal", "-shm", "-journal"};

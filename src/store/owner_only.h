@@ -1,12 +1,12 @@
-/* store/owner_only.h - profiles show what programs do and how they are called: files of a store are their owner's alone, whatever the
- * umask says. */
+/* store/owner_only.h - file permissions. Profiles show what programs do, so only the owner may
+ * access the files of a store, whatever the umask is. */
 #pragma once
 #include "base/compiler.h"
 
-/* Makes the file, empty, with mode 0600 if it is not there: SQLite would make it with 0644.  Whoever opens it next says what is wrong
- * when it cannot be made. */
+/* Creates an empty file with mode 0600 unless it exists: SQLite would create it with 0644. Errors
+ * are ignored here: opening the file reports them. */
 void owner_only_make(const char *path);
 
-/* A store of an older kiln, or one that was copied: its files become 0600 and its directory, if nothing else is in it, 0700.  Files of
- * somebody else stay as they are. */
+/* Restricts the modes of a store that an older kiln wrote or that was copied: 0600 for its files,
+ * and 0700 for its directory unless that has other files. Files of other users stay as they are. */
 void owner_only_tighten(const char *dir);

@@ -1,3 +1,6 @@
+/* Reads a snapshot of a directory (reader.h). Another process may compact or remove files at the
+ * same time; the snapshots of the files and the locked part of the journal together have each item
+ * once. */
 #include "store/reader.h"
 
 #include <errno.h>
@@ -5,8 +8,6 @@
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <unistd.h>
-#include "wire/otlp.h"
-#include "base/stopper.h"
 #include "base/ban.h"
 
 enum { TRIES = 50 };
@@ -38,7 +39,7 @@ void reader_free(reader *r)
     arena_free(&r->keep);
 }
 
-/* ---- the files that are there ---- */
+/* ---- files ---- */
 
 static bool insert_day(reader *r, size_t at, day *d, err *e)
 {
@@ -62,13 +63,14 @@ static void remove_day(reader *r, size_t at)
     r->n_days--;
 }
 
-static void say_broken(reader *r, day_name name, const err *why)
+void reader_broken(reader *r, day_name name, const err *why)
 {
     r->lost = true;
-    if (r->broken && !r->second) r->broken(r->who, name, why);
+    if (r->broken && !r->second) r->broken(r->ctx, name, why);
 }
 
-/* A file of a newer kiln cannot be read, but its items are in it: the journal must not bring them back. */
+/* Raises `through` for a file of a newer kiln: it cannot be read, but its items must not be read
+ * from the journal again. */
 static void count_newer(reader *r, day_name name)
 {
     uint64_t through = database_through(&r->o, name);
@@ -78,7 +80,7 @@ static void count_newer(reader *r, day_name name)
     if (through > r->through) r->through = through;
 }
 
-/* Is the file what the manifest says?  Looked at once for each state of the file. */
+/* Checks that the file matches its line of the manifest, once for each state of the file. */
 static bool is_as_listed(reader *r, day *d, err *e)
 {
     const manifest_file *entry = manifest_find(&r->listed, d->name);
@@ -86,7 +88,8 @@ static bool is_as_listed(reader *r, day *d, err *e)
     if (!entry || (d->compared && d->compared == entry->through + 1)) return true;
     if (!manifest_facts(&d->db, d->name, &now, e)) return false;
     if (!manifest_holds(entry, &now,
-                        NULL)) { /* retention may have taken a part of it since the line was read */
+                        /* retention may have removed a part of it since the line was read */
+                        NULL)) {
         if (!manifest_load(&r->listed, r->o.dir, NULL)) return true;
         entry = manifest_find(&r->listed, d->name);
         if (!entry) return true;
@@ -96,7 +99,7 @@ static bool is_as_listed(reader *r, day *d, err *e)
     return true;
 }
 
-/* Makes r->days what the directory has. */
+/* Opens and closes files so that r->days matches the directory. */
 static bool match_files(reader *r, err *e)
 {
     day_names names;
@@ -122,7 +125,7 @@ static bool match_files(reader *r, err *e)
                 day_close(d);
         } else if (why.code == ERR_MALFORMED || why.code == ERR_UNSUPPORTED) {
             if (why.code == ERR_UNSUPPORTED) count_newer(r, names.v[i]);
-            say_broken(r, names.v[i], &why);
+            reader_broken(r, names.v[i], &why);
         } else if (why.sys != ENOENT) {
             if (e) *e = why;
             ok = false;
@@ -143,7 +146,7 @@ static bool begin_days(reader *r, err *e)
             continue;
         }
         bool broken = why.code == ERR_MALFORMED;
-        if (broken) say_broken(r, r->days[i]->name, &why);
+        if (broken) reader_broken(r, r->days[i]->name, &why);
         remove_day(r, i);
         if (!broken) {
             if (e) *e = why;
@@ -158,19 +161,19 @@ static bool begin_days(reader *r, err *e)
 typedef struct going {
     reader *r;
     reader_item *visit;
-    void *who;
+    void *ctx;
     journal_scan *scan;
 } going;
 
-static bool visit_record(void *who, uint64_t seq, str bytes, err *e)
+static bool visit_record(void *ctx, uint64_t seq, str bytes, err *e)
 {
-    going *g = who;
+    going *g = ctx;
     raw_item x = {.seq = seq, .bytes = bytes};
     if (!take_item(bytes, &x.x)) return g->r->n_damaged++, true;
-    return g->visit(g->who, &x, &g->scan->stop, e);
+    return g->visit(g->ctx, &x, &g->scan->stop, e);
 }
 
-bool reader_items(reader *r, reader_item *visit, void *who, err *e)
+bool reader_items(reader *r, reader_item *visit, void *ctx, err *e)
 {
     bool known = r->doubt_to != 0;
     journal_scan s = {.hold = &r->hold,
@@ -178,7 +181,7 @@ bool reader_items(reader *r, reader_item *visit, void *who, err *e)
                       .to = UINT64_MAX,
                       .doubt_from = known ? r->doubt_from : r->listed.durable,
                       .doubt_to = known ? r->doubt_to : UINT64_MAX};
-    going g = {r, visit, who, &s};
+    going g = {r, visit, ctx, &s};
     r->n_damaged = 0;
     bool ok = journal_read(r->o.vfs, r->o.dir, &s, visit_record, &g, e);
     r->n_damaged += s.n_damaged;
@@ -187,7 +190,7 @@ bool reader_items(reader *r, reader_item *visit, void *who, err *e)
     return ok;
 }
 
-bool reader_raw(reader *r, day *d, reader_item *visit, void *who, uint64_t *damaged, err *e)
+bool reader_raw(reader *r, day *d, reader_item *visit, void *ctx, uint64_t *damaged, err *e)
 {
     raw_item x = {0};
     bool stop = false, more = d->n_raw > 0;
@@ -197,13 +200,13 @@ bool reader_raw(reader *r, day *d, reader_item *visit, void *who, uint64_t *dama
         if (!more) break;
         if (!x.bytes.p || !take_item(x.bytes, &x.x))
             ++*damaged;
-        else if (!visit(who, &x, &stop, e))
+        else if (!visit(ctx, &x, &stop, e))
             return false;
     }
     return true;
 }
 
-bool reader_nobody_writes(const char *dir)
+bool reader_has_no_writer(const char *dir)
 {
     char path[DAY_PATH];
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -215,15 +218,15 @@ bool reader_nobody_writes(const char *dir)
     return free;
 }
 
-/* Nobody compacts, so what is not there now will not be found in a moment.  A writer keeps the catalogue right. */
-static bool nobody_compacts(const reader *r) { return r->alone || reader_nobody_writes(r->o.dir); }
+/* Returns whether no process compacts, so that a missing record is lost and not just moved. */
+static bool has_no_compactor(const reader *r) { return r->alone || reader_has_no_writer(r->o.dir); }
 
 static bool hold_journal(reader *r, bool *again, err *e)
 {
     err why = {0};
     r->compacted = r->through;
     bool ok = journal_hold_take(&r->hold, r->o.vfs, r->o.dir, r->through + 1, &why);
-    r->gap = ok && r->hold.gap && (r->lost || nobody_compacts(r));
+    r->gap = ok && r->hold.gap && (r->lost || has_no_compactor(r));
     if (r->gap) r->through = r->hold.first - 1;
     *again = (r->hold.gap && !r->gap) || (!ok && why.code == ERR_MISMATCH);
     if (!ok && !*again && e) *e = why;
@@ -237,12 +240,13 @@ static bool read_catalog(reader *r, err *e)
         catalog_get(&r->catalog, "through", &r->through, &why))
         return true;
     catalog_close(&r->catalog);
-    if (why.code == ERR_MALFORMED) return true; /* as good as none; who writes sets it aside */
+    if (why.code == ERR_MALFORMED) return true; /* counts as missing; the writer sets it aside */
     if (e) *e = why;
     return false;
 }
 
-/* The catalogue before the files: what it counts is in files that are there by then, or gone. */
+/* Reads the catalog before the files: items up to its `through` are then in files that exist, or
+ * were removed. */
 static bool take_files(reader *r, err *e)
 {
     err why = {0};
@@ -253,8 +257,8 @@ static bool take_files(reader *r, err *e)
     return read_catalog(r, e) && match_files(r, e) && begin_days(r, e);
 }
 
-/* What was compacted after we took the files may have left the journal before we held it.  Files that are the same now lack nothing
- * that the hold lacks. */
+/* Takes second snapshots. Items that were compacted after the first ones may have left the journal
+ * before it was locked. If the files are unchanged now, nothing is missing. */
 static bool take_files_again(reader *r, bool *again, err *e)
 {
     uint64_t through = r->through;
@@ -280,14 +284,14 @@ bool reader_begin(reader *r, err *e)
         reader_end(r);
         if (!ok) return false;
     }
-    return err_set(e, ERR_LIMIT, "%s: compaction was faster than the reader, %d times", r->o.dir,
+    return err_set(e, ERR_BUSY, "%s: compaction was faster than the reader, %d times", r->o.dir,
                    TRIES);
 }
 
 void reader_end(reader *r)
 {
     size_t used = 0;
-    for (size_t i = r->n_days; i-- > 0;) { /* the newest are asked for most */
+    for (size_t i = r->n_days; i-- > 0;) { /* the newest are used most */
         day_end(r->days[i]);
         used += r->days[i]->a.used;
         if (r->memory && used > r->memory) {
@@ -308,253 +312,10 @@ bool reader_name(reader *r, bool wanted, builder *b, err *e)
     if ((r->names.db.db || names_open(&r->names, &r->o, &why)) && names_apply(&r->names, b, &why))
         return true;
     names_close(&r->names);
-    if (why.code == ERR_MALFORMED) { /* names are an extra: places stay without */
-        if (r->damaged) r->damaged(r->who, "names.db");
+    if (why.code == ERR_MALFORMED) { /* without names.db locations stay unnamed */
+        if (r->damaged) r->damaged(r->ctx, "names.db");
         return true;
     }
     if (e) *e = why;
     return false;
-}
-
-/* ---- looks ---- */
-
-bool look_open(look *k, const store_selector *q, const store_budget *b, store_answer *answer,
-               const world *w, err *e)
-{
-    k->answer = answer ? answer : &k->own;
-    *k->answer = (store_answer){0};
-    if (b) k->budget = *b;
-    k->started = world_now(w);
-    k->deadline = k->budget.max_ns ? k->started + k->budget.max_ns : UINT64_MAX;
-    return filter_open(&k->f, q, e);
-}
-
-void look_close(look *k, const world *w)
-{
-    filter_close(&k->f);
-    k->answer->n_samples = k->n_found;
-    if (k->n_large && !k->answer->partial) {
-        k->answer->partial = true;
-        snprintf(k->answer->why, sizeof k->answer->why,
-                 "%" PRIu64 " of what was received did not fit the memory of a question",
-                 k->n_large);
-    }
-    if (k->answer->n_damaged && !k->answer->partial) {
-        k->answer->partial = true;
-        if (k->lack[0])
-            snprintf(k->answer->why, sizeof k->answer->why, "%s", k->lack);
-        else
-            snprintf(k->answer->why, sizeof k->answer->why,
-                     "%" PRIu64 " damaged blocks or items were left out", k->answer->n_damaged);
-    }
-    k->answer->ns = world_now(w) - k->started;
-}
-
-bool look_over(look *k, const world *w)
-{
-    store_answer *x = k->answer;
-    if (x->partial) return true;
-    const char *why = NULL;
-    if (k->budget.max_samples && k->n_found >= k->budget.max_samples)
-        why = "the budget of samples was reached";
-    if (k->a && k->budget.max_bytes && k->a->used >= k->budget.max_bytes)
-        why = "the budget of bytes was reached";
-    if (world_now(w) >= k->deadline) why = "the budget of time was reached";
-    err given_up = {0};
-    if (!stopper_now(k->budget.stop, &given_up)) why = given_up.msg;
-    if (!why) return false;
-    x->partial = true;
-    snprintf(x->why, sizeof x->why, "%s", why);
-    return true;
-}
-
-/* Types of one profile lie in blocks of their own, each marked by an id that was derived from the profile's. */
-static bool marks_have_profile(str marks, const uint8_t whole[16])
-{
-    uint8_t id[16];
-    for (size_t k = 0; k < PROFILE_ID_TYPES; k++) {
-        profile_id_derive(whole, k, id);
-        if (marks_have(marks, mark_of(MARK_PROFILE, id, 16))) return true;
-    }
-    return false;
-}
-
-static bool marks_fit(const store_selector *q, str marks)
-{
-    return (!q->profile_id || marks_have_profile(marks, q->profile_id)) &&
-           (!q->trace_id || marks_have(marks, mark_of(MARK_TRACE, q->trace_id, 16))) &&
-           (!q->span_id || marks_have(marks, mark_of(MARK_SPAN, q->span_id, 8)));
-}
-
-static bool add_payloads(reader *r, day *d, block *b, err *e)
-{
-    for (size_t i = 0; i < b->m.profiles.n; i++)
-        if (b->payload[i] && !day_payload(d, b->payload[i], &r->z, &r->block,
-                                          &b->m.profiles.v[i].original_payload, e))
-            return false;
-    return true;
-}
-
-static void say_damaged(reader *r, const day *d, uint64_t block_id)
-{
-    char name[DAY_NAME], what[96];
-    day_name_text(d->name, name);
-    snprintf(what, sizeof what, "%s: block %" PRIu64, name, block_id);
-    if (r->damaged) r->damaged(r->who, what);
-}
-
-static bool look_at_block(reader *r, look *k, day *d, sqlite3_stmt *s, const day_block *b,
-                          filter_open_rules open, err *e)
-{
-    bool done = false;
-    if (k->quick &&
-        !k->quick(k->who, b, &d->t, open, filter_covers(&k->f, b->first, b->last), &done, e))
-        return false;
-    k->answer->n_blocks++;
-    if (done) return true;
-    if (k->dict && !k->begun) { /* files without a block for the question cost nothing */
-        if (!k->dict(k->who, &d->t.m, e)) return false;
-        k->begun = true;
-    }
-    block x;
-    str data;
-    arena_reset(&r->block);
-    unsigned columns = k->columns;
-    if (!filter_covers(&k->f, b->first, b->last)) columns |= BLOCK_TIMES | BLOCK_VALUES;
-    if (k->f.looks_at_links) columns |= BLOCK_LINKS | BLOCK_TIMES;
-    if (open) columns |= BLOCK_ATTRS | BLOCK_TIMES;
-    if (!day_data(s, b, &data) ||
-        !block_take(data, &d->t, &b->series->s, columns, &r->z, &r->block, &x) ||
-        (k->payloads && !add_payloads(r, d, &x, NULL))) {
-        k->answer->n_damaged++;
-        say_damaged(r, d, b->id);
-        return true;
-    }
-    k->answer->n_bytes += data.n;
-    x.c.last = b->last;
-    return k->chunk(k->who, &x.c, e);
-}
-
-static bool look_at_series(reader *r, look *k, day *d, const day_series *s, err *e)
-{
-    const str *text = d->t.m.dict.strings.v;
-    filter_open_rules open;
-    if (!filter_type(&k->f, text[s->s.head.sample_type.type], text[s->s.head.sample_type.unit]))
-        return true;
-    if (!filter_envelope(&k->f, &s->s.resource, &s->s.scope, &open, e)) return false;
-    if (open == FILTER_NO) return true;
-    bool may;
-    if (!filter_series(&k->f, d->t.lists.v, &s->s.profile_lists, &s->s.lists, open, &may, e))
-        return false;
-    if (!may) return true;
-    sqlite3_stmt *q = day_blocks(d, s, k->f.q.start, k->f.q.end, e);
-    bool ok = q != NULL, more = true;
-    while (ok && !k->blocks_done && !look_over(k, r->world)) {
-        day_block b;
-        ok = day_next(d, q, &b, &more, e);
-        if (!ok || !more) break;
-        if (marks_fit(&k->f.q, day_marks(q))) ok = look_at_block(r, k, d, q, &b, open, e);
-    }
-    if (q) sqlite3_reset(q);
-    return ok;
-}
-
-static bool look_at_day(reader *r, look *k, day *d, err *e)
-{
-    k->begun = false;
-    if (!filter_dict(&k->f, &d->t.m, e)) return false;
-    for (size_t i = 0; i < d->series.n && !k->blocks_done && !look_over(k, r->world); i++)
-        if (!look_at_series(r, k, d, &d->series.v[i], e)) return false;
-    return true;
-}
-
-/* What an item says, in the memory that the question has. */
-static bool decode(reader *r, look *k, const item *x, model *m)
-{
-    err why = {0};
-    arena_reset(&r->block);
-    r->block.budget = k->a ? k->a->budget : 0;
-    bool ok = otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout},
-                          &r->block, m, &why);
-    r->block.budget = 0;
-    if (!ok && why.code == ERR_LIMIT) return k->n_large++, false;
-    if (ok && m->profiles.n == x->n_profiles) return true;
-    k->answer->n_damaged++;
-    return false;
-}
-
-static bool look_at_item(reader *r, look *k, const raw_item *x, err *e)
-{
-    model m;
-    k->answer->n_items++;
-    k->answer->n_bytes += x->bytes.n;
-    if (!decode(r, k, &x->x, &m)) return true;
-    profile_facts *f = arena_new(&r->block, profile_facts, m.profiles.n);
-    if (!f) return err_sys(e, ENOMEM, "no memory for what is not yet compacted");
-    for (size_t i = 0; i < m.profiles.n; i++)
-        f[i] = (profile_facts){.seq = x->seq,
-                               .received = x->x.received,
-                               .n_bytes = x->x.n_bytes,
-                               .sender = x->x.sender,
-                               .recognised = x->x.recognised,
-                               .ledger = x->x.ledger,
-                               .key = item_key(&x->x, i),
-                               .skip = item_skips(&x->x, i)};
-    return filter_dict(&k->f, &m, e) && (!k->dict || k->dict(k->who, &m, e)) &&
-           k->chunk(k->who, &(chunk){.m = &m, .facts = f, .first = x->x.first, .last = x->x.last},
-                    e) &&
-           (!k->dict || k->dict(k->who, NULL, e));
-}
-
-typedef struct looking {
-    reader *r;
-    look *k;
-} looking;
-
-static bool on_item(void *who, const raw_item *x, bool *stop, err *e)
-{
-    looking *l = who;
-    *stop = look_over(l->k, l->r->world);
-    if (*stop || (x->x.first <= x->x.last && !filter_meets(&l->k->f, x->x.first, x->x.last)))
-        return true;
-    return look_at_item(l->r, l->k, x, e);
-}
-
-static bool look_at_raw(reader *r, look *k, day *d, err *e)
-{
-    k->begun = false;
-    return reader_raw(r, d, on_item, &(looking){r, k}, &k->answer->n_damaged, e);
-}
-
-static void on_lack(void *who, const manifest_file *entry, uint64_t items, const char *why)
-{
-    look *k = who;
-    if (entry && entry->first <= entry->last && !filter_meets(&k->f, entry->first, entry->last))
-        return;
-    k->answer->n_damaged += entry ? 1 : items;
-    if (!entry) k->n_lack += items;
-    if (!k->lack[0]) snprintf(k->lack, sizeof k->lack, "%s", why);
-}
-
-bool reader_look(reader *r, look *k, err *e)
-{
-    reader_lacks(r, on_lack, k);
-    if (r->listed.lost_items)
-        on_lack(k, NULL, r->listed.lost_items, "items of the journal are lost");
-    for (size_t i = 0; i < r->n_days && !look_over(k, r->world); i++) {
-        err why = {0};
-        if (look_at_day(r, k, r->days[i], &why) && (!k->begun || k->dict(k->who, NULL, &why)) &&
-            look_at_raw(r, k, r->days[i], &why))
-            continue;
-        if (why.code != ERR_MALFORMED) {
-            if (e) *e = why;
-            return false;
-        }
-        say_broken(r, r->days[i]->name, &why); /* the rest is served */
-        k->answer->n_damaged++;
-        if (k->begun && !k->dict(k->who, NULL, e)) return false;
-    }
-    bool ok = look_over(k, r->world) || reader_items(r, on_item, &(looking){r, k}, e);
-    if (r->n_damaged > k->n_lack) k->answer->n_damaged += r->n_damaged - k->n_lack;
-    return ok;
 }

@@ -1,4 +1,7 @@
+/* Parses selectors such as cpu/nanoseconds{service.name="checkout"}. Selectors are part of the
+ * contract of store.h and independent of the engine. */
 #include "store/store.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
@@ -16,11 +19,6 @@ static bool wrong(parser *p, const char *what)
     return err_at(p->e, ERR_MALFORMED, p->at, "selector: expected %s", what);
 }
 
-static bool no_room(parser *p)
-{
-    return err_set(p->e, ERR_LIMIT, "the selector does not fit the memory budget");
-}
-
 static void blanks(parser *p)
 {
     while (p->at < p->s.n &&
@@ -36,7 +34,7 @@ static bool next_is(parser *p, const char *z)
     return true;
 }
 
-/* Everything up to one of `ends`. */
+/* Reads everything up to one of `ends`. */
 static str word(parser *p, const char *ends)
 {
     size_t from = p->at;
@@ -44,7 +42,7 @@ static str word(parser *p, const char *ends)
     return (str){p->s.p + from, p->at - from};
 }
 
-/* "text" with \" \\ \n, or a bare word. */
+/* Reads "text" with the escapes \" \\ \n, or a bare word. */
 static bool value(parser *p, str *out)
 {
     blanks(p);
@@ -54,7 +52,7 @@ static bool value(parser *p, str *out)
     }
     char *to = arena_alloc(p->a, p->s.n - p->at);
     size_t n = 0;
-    if (!to) return no_room(p);
+    if (!to) return err_memory(p->e);
     for (; p->at < p->s.n && p->s.p[p->at] != '"'; p->at++) {
         char c = p->s.p[p->at];
         if (c == '\\' && p->at + 1 < p->s.n && strchr("\"\\n", p->s.p[p->at + 1])) {
@@ -67,37 +65,25 @@ static bool value(parser *p, str *out)
     return next_is(p, "\"") || wrong(p, "a closing quote");
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
 bool store_id_parse(str hex, size_t n, arena *a, const uint8_t **out, err *e)
 {
     uint8_t *to = arena_alloc(a, n);
-    if (!to) return err_set(e, ERR_LIMIT, "the selector does not fit the memory budget");
-    bool ok = hex.n == 2 * n;
-    for (size_t i = 0; ok && i < n; i++) {
-        int high = digit(hex.p[2 * i]), low = digit(hex.p[2 * i + 1]);
-        ok = high >= 0 && low >= 0;
-        if (ok) to[i] = (uint8_t)(high << 4 | low);
-    }
+    if (!to) return err_set(e, ERR_MEMORY, "the selector does not fit the memory budget");
     *out = to;
-    return ok || err_set(e, ERR_USAGE, "expected an id of %zu hex digits", 2 * n);
+    return hex_bytes(hex, to, n) ||
+           err_set(e, ERR_USAGE, "expected an id of %zu hex digits", 2 * n);
 }
 
 static bool id(parser *p, str hex, size_t n, const uint8_t **out)
 {
     err e = {0};
     if (store_id_parse(hex, n, p->a, out, &e)) return true;
-    if (e.code == ERR_LIMIT) return no_room(p);
+    if (err_exhausted(&e)) return err_memory(p->e);
     return wrong(p, n == 16 ? "an id of 32 hex digits" : "an id of 16 hex digits");
 }
 
-/* Ids that have to be there are looked up; other matchers of a link's ids are labels (hex digits in lower case).  *label: it is
- * one. */
+/* Handles a matcher on an id. `=` sets an id of the selector. Other operators on a link's ids match
+ * labels (lower-case hex digits); then *label is set. */
 static bool id_matcher(parser *p, store_matcher *m, bool *label)
 {
     const struct {
@@ -122,7 +108,7 @@ static bool id_matcher(parser *p, store_matcher *m, bool *label)
         return true;
     }
     char *hex = arena_alloc(p->a, 2 * ids[i].n + 1);
-    if (!hex) return no_room(p);
+    if (!hex) return err_memory(p->e);
     hex_encode(bytes, ids[i].n, hex);
     m->value = (str){hex, 2 * ids[i].n};
     return *label = true;
@@ -151,7 +137,7 @@ static bool matcher_at(parser *p)
     if (!value(p, &m.value) || !id_matcher(p, &m, &label)) return false;
     if (!label) return true;
     store_matcher *slot = vec_push(p->a, &p->matchers);
-    if (!slot) return no_room(p);
+    if (!slot) return err_memory(p->e);
     *slot = m;
     return true;
 }

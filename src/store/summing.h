@@ -1,66 +1,66 @@
-/* store/summing.h - sums by stack while they are being added up (answer_sums.c), and made a model (answer_sums_put.c). */
+/* store/summing.h - the state of sums by stack while they are added up (result_sums.c), and their
+ * conversion to a model (result_sums_put.c). */
 #pragma once
-#include "model/graft.h"
-#include "store/answer.h"
-#include "store/told.h"
+#include "model/importer.h"
+#include "store/result.h"
+#include "store/summary.h"
 
-/* What is added up apart: a type, or with by_series a resource and a scope besides. */
+/* One profile of the result. It has a type, and with by_series also a resource and a scope. */
 typedef struct sum_class {
-    profile head; /* strings of the result */
+    profile head; /* with strings of the result */
     resource resource;
     scope scope;
-    told told;     /* by_series */
-    bool selected; /* some of it was; otherwise it is not part of the result */
-    uint64_t first,
-        last; /* its own profiles cover, cut to the range; first > last: there are none */
-    /* What is in use at a time is not added up: a newer profile of the series takes the place of what there is. */
+    summary summary; /* with by_series */
+    bool selected;   /* some of its samples are selected; otherwise it is not part of the result */
+    uint64_t first, last; /* time that its profiles cover within the range; first > last: none */
+    /* Levels are not added up: a newer profile of the series replaces the older one. */
     bool level;
     uint64_t newest;   /* end of the newest profile so far */
-    uint32_t replaced; /* how often that happened */
-    /* Samples of the result, unless attributes tell them apart. */
+    uint32_t replaced; /* how often a newer one replaced it */
+    /* Samples of the result, unless samples are separated by attributes. */
     u32s stacks;
     i64s sums;
-    hash_index by_stack; /* of the first by_stack.n of them */
+    hash_index by_stack; /* of the first by_stack.n stacks */
 } sum_class;
 
 /* A sample of the result. */
 typedef struct sum_row {
     uint32_t class, stack, list_at, n_list;
-    uint32_t replaced; /* that of the class: otherwise the row was taken away */
+    uint32_t replaced; /* the class's value when this was added; valid only while they are equal */
     int64_t sum;
-    uint32_t next; /* of the class: index + 1 */
+    uint32_t next; /* row of the same class: index + 1 */
 } sum_row;
 
 typedef struct summing {
-    look k;
+    scan k;
     reader *r;
     bool by_series, by_reading, by_attributes;
     arena *a;
     builder b;
-    arena *work; /* of the dictionary at hand */
+    arena *work; /* for the current dictionary */
     arena *keep; /* classes and rows */
-    bool second; /* a dictionary has been settled */
-    graft g;
+    bool second; /* one dictionary was finished already */
+    importer g;
     cutter cut;
     VEC(sum_class) classes;
-    hash_index by_class; /* without those of cumulative profiles, which nothing is added to */
-    VEC(uint64_t) series_hashes; /* by_reading */
+    hash_index by_class;         /* without cumulative profiles, to which nothing is added */
+    VEC(uint64_t) series_hashes; /* with by_reading */
     hash_index by_series_hash;
-    const profile *counted; /* the last one of the chunk */
+    const profile *counted; /* the last profile of the chunk that was counted */
     buf scratch;
     VEC(sum_row) rows;
     u32s lists; /* attributes of rows */
     hash_index by_row;
 
-    /* Sums by stack of the dictionary at hand, of one class. */
+    /* Sums by stack of the current dictionary, for one class. */
     int64_t *dense;
-    uint32_t *touched; /* stacks that have a sum */
+    uint32_t *touched; /* stacks with a sum */
     bool *is_touched;
     size_t n_dense, n_touched;
-    uint32_t class; /* UINT32_MAX: nothing in it */
+    uint32_t class; /* UINT32_MAX: none */
 } summing;
 
-/* Profiles and, where attributes tell samples apart, samples into the builder. */
+/* Writes the profiles into the builder and, with by_attributes, their samples. */
 NODISCARD bool summing_put(summing *x, err *e);
-/* Samples that are a stack and a sum into the model that the builder gave: the columns are there already. */
+/* Writes samples that consist of a stack and a sum into the finished model. */
 NODISCARD bool summing_put_columns(summing *x, model *m, err *e);

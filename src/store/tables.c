@@ -1,3 +1,5 @@
+/* Encodes and decodes the dictionary of a day file as deltas (tables.h). Stacks are sorted from the
+ * root and stored as differences, which is most of the saving. */
 #include "store/tables.h"
 
 #include "store/content.h"
@@ -33,7 +35,7 @@ typedef struct writer {
     buf *out;
     zipper *z;
     arena a;
-    i64s v; /* the column being made */
+    i64s v; /* the column being encoded */
 } writer;
 
 #define COLUMN(w, from, to, expression)                                                            \
@@ -69,7 +71,7 @@ static void put_attribute_table(writer *w, size_t from, size_t to)
     buf_free(&all);
 }
 
-/* What spans refer to, one after the other. */
+/* Writes the entries that spans refer to, one after the other. */
 #define REFS(w, from, to, span_of)                                                                 \
     do {                                                                                           \
         COLUMN(w, from, to, (span_of).n);                                                          \
@@ -111,7 +113,7 @@ static void put_locations(writer *w, size_t from, size_t to)
     COLUMN(w, from, to, l[i].mapping);
     COLUMN(w, from, to, l[i].address - l[i - 1].address);
     COLUMN(w, from, to, l[i].lines.n);
-    /* Lines lie in the order of their locations: those of the new ones are the last. */
+    /* Lines are in the order of their locations: those of the new ones are the last. */
     size_t first = from < to ? l[from].lines.at : 0, end = from < to ? w->d->lines.n : 0;
     const line *x = w->d->lines.v;
     put_varint(w->out, end - first);
@@ -123,18 +125,18 @@ static void put_locations(writer *w, size_t from, size_t to)
 
 /* ---- stacks ---- */
 
-static int by_root(const void *a, const void *b, void *who)
+static int by_root(const void *a, const void *b, void *ctx)
 {
-    const dict *d = who;
+    const dict *d = ctx;
     span x = dict_stack(d, *(const uint32_t *)a), y = dict_stack(d, *(const uint32_t *)b);
-    if (!x.n || !y.n) return (x.n > y.n) - (x.n < y.n); /* without any frame there is no pool */
+    if (!x.n || !y.n) return (x.n > y.n) - (x.n < y.n); /* without frames there is no pool */
     const uint32_t *p = d->frames.v + x.at + x.n, *q = d->frames.v + y.at + y.n;
     for (uint32_t n = x.n < y.n ? x.n : y.n; n > 0; n--)
         if (*--p != *--q) return *p < *q ? -1 : 1;
     return (x.n > y.n) - (x.n < y.n);
 }
 
-/* Frames that two stacks share from the root. */
+/* Returns the number of frames that two stacks share from the root. */
 static uint32_t shared(const dict *d, uint32_t a, uint32_t b)
 {
     span x = dict_stack(d, a), y = dict_stack(d, b);
@@ -143,7 +145,8 @@ static uint32_t shared(const dict *d, uint32_t a, uint32_t b)
     return n;
 }
 
-/* By rank from the root: which it is, its depth, what it shares with the one before; then what is its own, from the root. */
+/* Writes stacks sorted from the root: columns of number, depth and frames shared with the previous
+ * stack, then the other frames, from the root. */
 static void put_stacks(writer *w, uint32_t from, uint32_t to)
 {
     const dict *d = w->d;
@@ -200,7 +203,7 @@ typedef struct reader {
     taker in;
     zipper *z;
     arena tmp;
-    tables_size n, all; /* new ones; with those that were there */
+    tables_size n, all; /* number of new entries; of new and existing ones */
 } reader;
 
 static uint32_t *take_numbers(reader *r, size_t n, uint32_t limit)
@@ -222,7 +225,7 @@ static bool take_texts(reader *r)
     if (!n || !take_zipped(&r->in, UINT32_MAX, r->z, &r->tmp, &all) ||
         !vec_reserve(r->t->a, &r->d->strings, r->n.strings))
         return false;
-    char *p = arena_alloc(r->t->a, all.n); /* the delta does not stay */
+    char *p = arena_alloc(r->t->a, all.n); /* the delta does not live as long */
     if (!p) return false;
     if (all.n) memcpy(p, all.p, all.n);
     size_t at = 0;
@@ -252,7 +255,7 @@ static bool take_attribute_table(reader *r)
     return taker_left(&t) == 0;
 }
 
-/* n lists of references to attributes: their spans. */
+/* Decodes n lists of references to attributes. Returns their spans. */
 static span *take_refs(reader *r, uint32_t n)
 {
     uint32_t *count = take_numbers(r, n, UINT32_MAX);
@@ -327,7 +330,7 @@ static bool take_locations(reader *r)
     return true;
 }
 
-/* Where each new stack begins in the pool, by number. */
+/* Computes where each new stack begins in the pool, by number. */
 static bool lay_out_stacks(reader *r, const uint32_t *rank, const uint32_t *depth, uint32_t n)
 {
     dict *d = r->d;
@@ -336,7 +339,7 @@ static bool lay_out_stacks(reader *r, const uint32_t *rank, const uint32_t *dept
     if (!vec_reserve(r->t->a, &d->stacks, n)) return false;
     for (uint32_t i = 0; i < n; i++) d->stacks.v[first + i] = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        if (d->stacks.v[first + rank[i]] != UINT32_MAX) return false; /* twice */
+        if (d->stacks.v[first + rank[i]] != UINT32_MAX) return false; /* a duplicate number */
         d->stacks.v[first + rank[i]] = depth[i];
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -359,11 +362,11 @@ static bool take_stacks(reader *r)
     if (!same || r->in.bad || all > UINT32_MAX) return false;
     uint32_t *own = take_numbers(r, (size_t)all, r->all.locations);
     if (!own || !lay_out_stacks(r, rank, depth, n)) return false;
-    const uint32_t *before = NULL; /* the stack before, leaf first */
+    const uint32_t *before = NULL; /* the previous stack, leaf first */
     uint32_t n_before = 0;
     for (uint32_t i = 0; i < n; i++) {
         span s = dict_stack(d, base + rank[i]);
-        uint32_t *to = s.n ? d->frames.v + s.at : NULL; /* without any frame there is no pool */
+        uint32_t *to = s.n ? d->frames.v + s.at : NULL; /* without frames there is no pool */
         if (same[i] > s.n || same[i] > n_before || s.n - same[i] > all - at) return false;
         for (uint32_t k = 0; k < same[i]; k++) to[s.n - 1 - k] = before[n_before - 1 - k];
         for (uint32_t k = s.n - same[i]; k-- > 0;) to[k] = own[at++];

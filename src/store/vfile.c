@@ -1,3 +1,5 @@
+/* Plain files through an SQLite VFS (vfile.h). Direct I/O bypasses the VFS and is used only with
+ * SQLite's "unix" VFS; requests that it cannot handle go through the VFS. */
 #include "store/vfile.h"
 
 #include "store/owner_only.h"
@@ -11,7 +13,7 @@
 struct vfile {
     char *path;
     sqlite3_vfs *vfs;
-    sqlite3_file *f; /* szOsFile bytes behind this struct */
+    sqlite3_file *f; /* szOsFile bytes after this struct */
     vfile_mode mode;
     int direct; /* the same file with O_DIRECT; -1: none */
 };
@@ -36,12 +38,14 @@ bool vfs_find(const char *name, sqlite3_vfs **out, err *e)
 {
     sqlite3_initialize();
     *out = sqlite3_vfs_find(name);
-    return *out || err_set(e, ERR_USAGE, "SQLite has no VFS named %s", name ? name : "(the usual)");
+    return *out ||
+           err_set(e, ERR_USAGE, "SQLite has no VFS named %s", name ? name : "(the default)");
 }
 
 bool open_failed(err *e, int rc, const char *path)
 {
-    /* "Cannot open" also stands for too many open files: only a file that is not there may be taken for one. */
+    /* SQLITE_CANTOPEN may also mean too many open files, so this checks whether the file is
+     * missing. */
     if ((rc & 0xff) == SQLITE_CANTOPEN && access(path, F_OK) == 0)
         return err_sys(e, EMFILE, "%s: cannot be opened (%s)", path, sqlite3_errstr(rc));
     return sqlite_failed(e, rc, "cannot be opened", path);
@@ -50,7 +54,7 @@ bool open_failed(err *e, int rc, const char *path)
 vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
 {
     vfile *f = calloc(1, sizeof *f + (size_t)vfs->szOsFile);
-    /* xOpen keeps the name, and expects what sqlite3_open makes of it: terminated twice over. */
+    /* xOpen keeps the name, and expects the format of sqlite3_open: terminated twice. */
     size_t n = strlen(path);
     if (f) f->path = calloc(1, n + 4);
     if (!f || !f->path) {
@@ -62,7 +66,7 @@ vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
     f->vfs = vfs;
     f->mode = mode;
     f->direct = -1;
-    /* A "super journal": the unix VFS syncs the directory with the first sync of a new one. */
+    /* With SUPER_JOURNAL the unix VFS syncs the directory with the first sync of a new file. */
     int flags = SQLITE_OPEN_SUPER_JOURNAL |
                 (mode == VFILE_READ ? SQLITE_OPEN_READONLY
                                     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE),
@@ -88,7 +92,7 @@ void vfile_close(vfile *f)
 
 bool vfile_go_direct(vfile *f)
 {
-    /* By name: a VFS that breaks things for a test may be the one that is taken when none is named. */
+    /* The name is checked because the default VFS may be one that breaks files for a test. */
     if (f->direct < 0 && strcmp(f->vfs->zName, "unix") == 0)
         f->direct =
             open(f->path, (f->mode == VFILE_READ ? O_RDONLY : O_WRONLY) | O_DIRECT | O_CLOEXEC);
@@ -108,9 +112,10 @@ static void leave_direct(vfile *f)
     f->direct = -1;
 }
 
-enum { PARTS = 64 }; /* of one system call */
+enum { PARTS = 64 }; /* parts per system call */
 
-/* Whether all of it went: otherwise the usual way writes it again, and says why if it cannot either. */
+/* Returns whether everything was written. If not, the caller writes it again through the VFS, which
+ * reports errors. */
 static bool write_direct(vfile *f, uint64_t at, const str *v, size_t n)
 {
     struct iovec some[PARTS];
@@ -129,7 +134,7 @@ static bool write_direct(vfile *f, uint64_t at, const str *v, size_t n)
     return true;
 }
 
-/* As much as there is; what cannot be read so is left to the usual way. */
+/* Reads as much as possible and returns its size. The caller reads the rest through the VFS. */
 static size_t read_direct(vfile *f, uint64_t at, char *p, size_t n)
 {
     size_t done = 0;
@@ -152,7 +157,7 @@ bool vfile_size(vfile *f, uint64_t *n, err *e)
     return rc == SQLITE_OK || sqlite_failed(e, rc, "its size is not known", f->path);
 }
 
-enum { PIECE_MAX = 1 << 16 }; /* the unix VFS takes 17 bits of a length */
+enum { PIECE_MAX = 1 << 16 }; /* the unix VFS supports lengths of 17 bits */
 
 bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
 {
@@ -166,7 +171,7 @@ bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
         piece = n - *got < PIECE_MAX ? n - *got : PIECE_MAX;
         int rc =
             f->f->pMethods->xRead(f->f, (char *)p + *got, (int)piece, (sqlite3_int64)(at + *got));
-        if (rc == SQLITE_IOERR_SHORT_READ) return true; /* cut meanwhile */
+        if (rc == SQLITE_IOERR_SHORT_READ) return true; /* truncated since its size was read */
         if (rc != SQLITE_OK) return sqlite_failed(e, rc, "cannot be read", f->path);
     }
     return true;
@@ -204,12 +209,12 @@ bool vfile_reserve(vfile *f, uint64_t n, err *e)
     (void)f->f->pMethods->xFileControl(f->f, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
     int rc = f->f->pMethods->xFileControl(f->f, SQLITE_FCNTL_SIZE_HINT, &size);
     return rc == SQLITE_OK || rc == SQLITE_NOTFOUND ||
-           sqlite_failed(e, rc, "has no room on the disk", f->path);
+           sqlite_failed(e, rc, "cannot reserve disk space", f->path);
 }
 
 void vfile_cut(vfile *f, uint64_t n)
 {
-    int chunk = 0; /* or the unix VFS rounds up */
+    int chunk = 0; /* otherwise the unix VFS rounds up */
     (void)f->f->pMethods->xFileControl(f->f, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
     (void)f->f->pMethods->xTruncate(f->f, (sqlite3_int64)n);
 }

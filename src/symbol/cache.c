@@ -1,3 +1,6 @@
+/* The cache of symbol indexes on disk. Any number of processes share the directory without locks:
+ * entries appear by rename, and the mapping of a reader stays valid when another process evicts the
+ * entry. */
 #include "symbol/cache.h"
 
 #include "base/vec.h"
@@ -9,7 +12,7 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-enum { STALE_S = 3600 }; /* a temporary file this old has no writer any more */
+enum { STALE_S = 3600 }; /* a temporary file this old is left over from a killed writer */
 
 #define SUFFIX ".ksym"
 
@@ -65,7 +68,7 @@ bool cache_get(symbol_cache *c, const char *key, file_bytes *out)
 {
     char *path = c->dir ? entry_path(c, key) : NULL;
     bool ok = path && file_read(path, 0, out, NULL);
-    if (ok) (void)utimensat(AT_FDCWD, path, NULL, 0); /* used just now */
+    if (ok) (void)utimensat(AT_FDCWD, path, NULL, 0); /* marks the entry as used */
     c->hits += ok;
     c->misses += !ok;
     free(path);
@@ -87,7 +90,7 @@ static int by_age(const void *x, const void *y)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-/* A file that a writer left behind when it was killed. */
+/* Returns whether the file is left over from a killed writer. */
 static bool is_stale(const char *name, const struct stat *st)
 {
     struct timespec now;

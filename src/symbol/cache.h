@@ -1,9 +1,9 @@
-/* symbol/cache.h - indexes kept on disk between runs.
+/* symbol/cache.h - symbol indexes stored on disk between runs.
  *
- * A directory of files that are only ever made under another name and renamed, so that readers of any
- * number of processes see whole ones.  Using an entry touches it; when the directory grows beyond its
- * limit the entries unused for longest go.  An entry that is damaged is made anew.  Nothing here can
- * fail a symbolization: without a cache, or with one that cannot be written, indexes are just built. */
+ * Entries are written under a temporary name and renamed, so that readers in any number of
+ * processes see only complete files. Reading an entry updates its time; when the directory exceeds
+ * its limit, the least recently used entries are deleted. A damaged entry is built again. A failure
+ * of the cache never fails a symbolization: indexes are then built each time. */
 #pragma once
 #include "sys/file.h"
 
@@ -15,10 +15,12 @@ typedef struct symbol_cache {
     uint32_t hits, misses, written, evicted, failed;
 } symbol_cache;
 
-/* dir: NULL means XDG_CACHE_HOME/kiln/symbols, or ~/.cache/kiln/symbols; "" means none. */
+/* Opens the cache. `dir` NULL means XDG_CACHE_HOME/kiln/symbols or ~/.cache/kiln/symbols; "" means
+ * no cache. */
 void cache_open(symbol_cache *c, const char *dir, uint64_t max_bytes);
 void cache_close(symbol_cache *c);
 
-/* The entry of a key (letters, digits, - and .); false: not there.  Its bytes are not checked. */
+/* Reads the entry of a key (letters, digits, - and .). Returns false if there is none. The bytes
+ * are not verified. */
 NODISCARD bool cache_get(symbol_cache *c, const char *key, file_bytes *out);
 void cache_put(symbol_cache *c, const char *key, str bytes);

@@ -1,11 +1,13 @@
+/* Demangles with libiberty, whose output is not bounded: at the limit, its callback leaves with
+ * longjmp. Results are cached by name. */
 #include "symbol/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include "base/ban.h"
 
-/* What libiberty has printed so far.  A few bytes can stand for gigabytes of name, and its callback
- * cannot say "enough": a jump can, and the demanglers hold nothing that would be lost by it. */
+/* The output of libiberty so far.  A few bytes can expand to gigabytes, and its callback cannot
+ * stop it; longjmp can, because the demanglers own no resources. */
 typedef struct sink {
     char *p;
     size_t n;
@@ -20,8 +22,8 @@ static void put(const char *p, size_t n, void *to)
     s->n += n;
 }
 
-/* libiberty refuses names of more than 1024 bytes unless told not to count; DEMANGLE_MAX_IN bounds
- * the depth instead (a few hundred bytes of stack a byte of name). */
+/* libiberty rejects names of more than 1024 bytes unless a flag removes that limit;
+ * DEMANGLE_MAX_IN limits the depth instead (a few hundred bytes of stack per byte of name). */
 static bool run(const char *name, int options, bool *rust, sink *s)
 {
     options |= DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
@@ -84,7 +86,7 @@ str demangle_scoped(demangler *d, str scope, str name)
         memcpy(to, scope.p, n = scope.n);
     memcpy(to + n, "::", 2);
     n += 2;
-    /* "<lambda>" and "~<lambda>" are names that GCC gives, not arguments of a template. */
+    /* GCC names lambdas "<lambda>" and "~<lambda>": these brackets are not template arguments. */
     bool lambda = str_starts(name, STR("<lambda")) || str_starts(name, STR("~<lambda"));
     if (brief && !lambda) return (str){to, n + demangle_shorten(name, false, to + n, cap - n)};
     memcpy(to + n, name.p, name.n);

@@ -1,4 +1,4 @@
-/* symbol/demangle.h - names as the source has them: C++, and Rust in both of its manglings. */
+/* symbol/demangle.h - names as in the source: C++, and both manglings of Rust. */
 #pragma once
 #include "base/hash.h"
 #include "base/vec.h"
@@ -22,13 +22,14 @@ typedef struct demangler {
     hash_index by_name;
 } demangler;
 
-/* The name to show for `name`, which must live as long as the arena: itself when it is not mangled,
- * too long, or memory is short.  A name is worked on once. */
+/* Returns the name to show for `name`, which must live as long as the arena. Returns `name` itself
+ * if it is not mangled or too long, or if memory runs out. Each name is demangled once. */
 str demangle(demangler *d, str name);
 
-/* The name to show for a function that has no mangled name: "scope::name", without template arguments
- * where names are short; `name` itself when it has no scope, names are not demangled, or memory is short. */
+/* Returns the name to show for a function without a mangled name: "scope::name", without template
+ * arguments in short mode. Returns `name` itself if there is no scope, names are not demangled, or
+ * memory runs out. */
 str demangle_scoped(demangler *d, str scope, str name);
 
-/* What DEMANGLE_SHORT does to a full name, into out[cap]; returns the length. */
+/* Applies DEMANGLE_SHORT to a full name; writes to out[cap] and returns the length. */
 size_t demangle_shorten(str full, bool rust, char *out, size_t cap);

@@ -1,10 +1,12 @@
-/* Short names: the path of a function without what it is a template of.
+/* Shortens demangled names: keeps the path of a function, drops template arguments and parameters.
+ * It is a small scanner rather than a second demangler, so that it also works on names from
+ * debug information.
  *
- *   std::vector<int>::push_back(int&&)          std::vector::push_back
- *   app::(anonymous namespace)::f(int)::{lambda(int)#1}::operator()(int) const
- *                                               app::(anonymous namespace)::f::{lambda#1}::operator()
- *   <alloc::vec::Vec<T> as core::fmt::Debug>::fmt       <alloc::vec::Vec as core::fmt::Debug>::fmt
- *   core::ptr::drop_in_place::<T>                       core::ptr::drop_in_place */
+ *     std::vector<int>::push_back(int&&)          std::vector::push_back
+ *     app::(anonymous namespace)::f(int)::{lambda(int)#1}::operator()(int) const
+ *                                                 app::(anonymous namespace)::f::{lambda#1}::operator()
+ *     <alloc::vec::Vec<T> as core::fmt::Debug>::fmt       <alloc::vec::Vec as core::fmt::Debug>::fmt
+ *     core::ptr::drop_in_place::<T>                       core::ptr::drop_in_place */
 #include "symbol/demangle.h"
 
 #include "base/ban.h"
@@ -34,12 +36,12 @@ static void copy(shortener *s, size_t n)
         if (s->n < s->cap) s->out[s->n++] = s->in.p[s->at];
 }
 
-/* Past the bracket that closes the one here. */
+/* Moves past the bracket that closes the one at the cursor. */
 static void skip_group(shortener *s)
 {
     size_t depth = 0;
     do {
-        if (next_is(s, STR("->"))) { /* closes nothing */
+        if (next_is(s, STR("->"))) { /* not a closing bracket */
             s->at += 2;
             continue;
         }
@@ -49,7 +51,7 @@ static void skip_group(shortener *s)
     } while (depth && s->at < s->in.n);
 }
 
-/* Parameters, and what is said of a member function behind them. */
+/* Skips parameters and the qualifiers of a member function after them. */
 static void skip_parameters(shortener *s)
 {
     static const char *const behind[] = {" const", " volatile", " &&", " &"};
@@ -58,7 +60,7 @@ static void skip_parameters(shortener *s)
         if (next_is(s, str_of(behind[i]))) s->at += strlen(behind[i]);
 }
 
-/* "operator" and the signs behind it, which are no brackets. */
+/* Copies "operator" and the operator after it, whose signs are not brackets. */
 static bool take_operator(shortener *s)
 {
     static const char *const signs[] = {"()", "<=>", "<<=", ">>=", "->*", "<<",
@@ -74,7 +76,7 @@ static bool take_operator(shortener *s)
     return true;
 }
 
-/* A `<` that begins a path of Rust is part of it: <T as Trait>::f. */
+/* In Rust a `<` may begin a path: <T as Trait>::f. */
 static bool begins_path(const shortener *s)
 {
     return s->rust && (!s->n || strchr(" <(&*[,", s->out[s->n - 1]));

@@ -1,3 +1,6 @@
+/* Adds strings, functions and attributes to the dictionary of an existing model. The builder cannot
+ * do that, because it creates new dictionaries. All tables move to the arena first, so that they
+ * can grow. */
 #include "symbol/dict_edit.h"
 
 #include "base/utf8.h"
@@ -34,7 +37,7 @@ static bool add_to(dict_edit *x, hash_index *t, uint64_t h, size_t position)
 {
     if (!hash_index_room(t, x->a)) return false;
     uint32_t i = hash_first(t, h);
-    for (uint32_t at; hash_next(t, &i, h, &at); i++) {} /* to its free slot */
+    for (uint32_t at; hash_next(t, &i, h, &at); i++) {} /* moves to the free slot */
     hash_put(t, i, h, (uint32_t)position);
     return true;
 }
@@ -51,7 +54,8 @@ bool dict_edit_begin(dict_edit *x, dict *d, arena *a)
         (!d->functions.n && !vec_push(a, &d->functions)) ||
         (!d->attributes.n && !vec_push(a, &d->attributes)))
         return false;
-    for (size_t i = d->strings.n; i-- > 0;) /* of equal ones the first is found: it came last */
+    for (size_t i = d->strings.n;
+         i-- > 0;) /* backwards, so that of equal strings the first one is found */
         if (!add_to(x, &x->strings, hash_bytes(d->strings.v[i].p, d->strings.v[i].n, a->seed), i))
             return false;
     for (size_t i = 0; i < d->functions.n; i++)
@@ -64,7 +68,7 @@ bool dict_edit_begin(dict_edit *x, dict *d, arena *a)
 
 /* ---- strings ---- */
 
-/* s in the arena, each byte that is no text as U+FFFD. */
+/* Copies s to the arena; bytes that are not UTF-8 become U+FFFD. */
 static str copy_text(dict_edit *x, str s)
 {
     size_t n = 0;
@@ -147,7 +151,7 @@ uint32_t dict_edit_attribute_bool(dict_edit *x, str key, bool value)
     return add_attribute(x, key, (any){.kind = ANY_BOOL, .i = value});
 }
 
-/* ---- who refers to them ---- */
+/* ---- references ---- */
 
 void dict_edit_lines(dict_edit *x, uint32_t at, const line *v, size_t n)
 {

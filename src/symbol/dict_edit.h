@@ -1,7 +1,7 @@
-/* symbol/dict_edit.h - adds to the dictionary of a model that is already there.
+/* symbol/dict_edit.h - adds entries to the dictionary of an existing model.
  *
- * The tables move into the arena first (a decoded table may lie elsewhere) and then grow; what is
- * there keeps its index, what is added is kept once. */
+ * The tables move into the arena first (a decoded table may be elsewhere) and then grow. Existing
+ * entries keep their index; equal new entries are stored once. */
 #pragma once
 #include "base/hash.h"
 #include "model/model.h"
@@ -15,15 +15,15 @@ typedef struct dict_edit {
 
 NODISCARD bool dict_edit_begin(dict_edit *x, dict *d, arena *a);
 
-/* Positions; 0 for the zero value and when out of memory.  A string that is new is copied; what is
- * no UTF-8 becomes U+FFFD, since OTLP has only text. */
+/* Return positions; 0 for the zero value and when memory runs out. A new string is copied; bytes
+ * that are not UTF-8 become U+FFFD, since OTLP strings must be UTF-8. */
 uint32_t dict_edit_string(dict_edit *x, str s);
 uint32_t dict_edit_function(dict_edit *x, const function *f);
 uint32_t dict_edit_attribute_str(dict_edit *x, str key, str value);
 uint32_t dict_edit_attribute_bool(dict_edit *x, str key, bool value);
 
-/* Replaces the lines of a location, the attributes of a mapping. */
+/* Replace the lines of a location, or the attributes of a mapping. */
 void dict_edit_lines(dict_edit *x, uint32_t at, const line *v, size_t n);
 void dict_edit_mapping_attrs(dict_edit *x, uint32_t at, const uint32_t *v, size_t n);
-/* Takes the attribute of this key from a location. */
+/* Removes the attribute of this key from a location. */
 void dict_edit_location_without(dict_edit *x, uint32_t at, str key);

@@ -1,11 +1,15 @@
+/* Finds the file and the debug file of a binary on this machine, in the order of gdb.  A candidate
+ * is compared by build id, or by the CRC of .gnu_debuglink, wherever the profile or the binary has
+ * one, so that a rebuilt binary does not provide wrong names. */
 #include "symbol/find.h"
 
 #include "model/model.h"
 #include <errno.h>
 #include "base/buf.h"
+#include "base/text.h"
 #include "base/ban.h"
 
-/* Of packages, and of what was installed from source (docs/install.md). */
+/* Debug files of packages, and of programs installed from source (docs/install.md). */
 static const char *const system_dirs[] = {"/usr/lib/debug", "/usr/local/lib/debug"};
 
 typedef struct finder {
@@ -13,7 +17,7 @@ typedef struct finder {
     find_dirs dirs;
     arena *a;
     found_files *out;
-    char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* lower-case hex of the build; "" not known */
+    char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* lower-case hex of the build id; "": not known */
 } finder;
 
 static bool open_elf(finder *f, const char *path, found_file *out)
@@ -38,7 +42,7 @@ static void close_elf(found_file *f)
     *f = (found_file){0};
 }
 
-static bool hex_eq(str a, str b) /* htlhash is written in either case */
+static bool hex_eq(str a, str b) /* htlhash is written in upper or lower case */
 {
     if (a.n != b.n) return false;
     for (size_t i = 0; i < a.n; i++)
@@ -51,7 +55,7 @@ static void hex_of(str bytes, char out[2 * BUILD_ID_BYTES_MAX + 1])
     hex_encode((const uint8_t *)bytes.p, bytes.n, out);
 }
 
-/* ---- is it this build? ---- */
+/* ---- comparing builds ---- */
 
 typedef enum verdict { OTHER, SAME, UNKNOWN } verdict;
 
@@ -111,7 +115,7 @@ static bool try_debug(finder *f, const char *path, const uint32_t *crc)
     return true;
 }
 
-/* ---- where ---- */
+/* ---- candidates ---- */
 
 static size_t n_dirs(const finder *f) { return f->dirs.n + ARRAY_LEN(system_dirs); }
 
@@ -126,13 +130,7 @@ static str dir_of(str path)
     return slash ? (str){path.p, (size_t)(slash - path.p)} : STR(".");
 }
 
-static str base_of(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    return slash ? (str){slash + 1, (size_t)(path.p + path.n - slash - 1)} : path;
-}
-
-/* The parts in a row, as a path. */
+/* Formats a path into b. */
 static const char *path_of(buf *b, const char *fmt, ...) PRINTF(2, 3);
 static const char *path_of(buf *b, const char *fmt, ...)
 {
@@ -150,17 +148,18 @@ static const char *path_of(buf *b, const char *fmt, ...)
 static void find_file(finder *f, buf *b)
 {
     str name = f->id->name, deleted = STR(" (deleted)");
-    if (str_ends(name, deleted)) name.n -= deleted.n; /* maybe put back since */
+    if (str_ends(name, deleted)) name.n -= deleted.n; /* the file may have been installed again */
     if (!name.n || memchr(name.p, '\0', name.n)) return;
     if (name.p[0] == '/') try_file(f, path_of(b, "%.*s", STR_ARG(name)));
     for (size_t i = 0; i < f->dirs.n; i++) {
-        str base = base_of(name);
+        str base = str_base_name(name);
         if (name.p[0] == '/') try_file(f, path_of(b, "%s%.*s", f->dirs.v[i], STR_ARG(name)));
         if (base.n) try_file(f, path_of(b, "%s/%.*s", f->dirs.v[i], STR_ARG(base)));
     }
 }
 
-/* What debuginfod-find has fetched: its cache is DIR/BUILDID/debuginfo and executable. */
+/* Finds files that debuginfod-find downloaded to its cache: DIR/BUILDID/debuginfo and
+ * executable. */
 static void find_fetched(finder *f, buf *b)
 {
     const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"),
@@ -176,7 +175,8 @@ static void find_fetched(finder *f, buf *b)
     try_file(f, path_of(b, "%s/%s/executable", dir, f->gnu));
 }
 
-/* DIR/.build-id/ab/cdef: the file itself; with .debug behind it: its debug information. */
+/* Finds files by build id: DIR/.build-id/ab/cdef is the file itself, cdef.debug its debug
+ * information. */
 static void find_by_id(finder *f, buf *b)
 {
     if (strlen(f->gnu) < 3) return;
@@ -202,10 +202,10 @@ static void find_by_link(finder *f, buf *b)
     }
 }
 
-/* A directory of debug files that nobody sorted: NAME.debug. */
+/* Searches a flat directory of debug files: NAME.debug. */
 static void find_beside(finder *f, buf *b)
 {
-    str base = base_of(f->id->name);
+    str base = str_base_name(f->id->name);
     for (size_t i = 0; base.n && i < f->dirs.n; i++)
         try_debug(f, path_of(b, "%s/%.*s.debug", f->dirs.v[i], STR_ARG(base)), NULL);
 }
@@ -253,7 +253,8 @@ void find_files(const binary_id *id, find_dirs dirs, arena *a, found_files *out)
         for (size_t i = 0; i < id->gnu.n; i++)
             f.gnu[i] = (char)(id->gnu.p[i] >= 'A' && id->gnu.p[i] <= 'F' ? id->gnu.p[i] | 0x20
                                                                          : id->gnu.p[i]);
-    if (strspn(f.gnu, "0123456789abcdef") != strlen(f.gnu)) f.gnu[0] = '\0'; /* it names a path */
+    if (strspn(f.gnu, "0123456789abcdef") != strlen(f.gnu))
+        f.gnu[0] = '\0'; /* ignored, because it would become part of a path */
     find_by_id(&f, &b);
     find_by_link(&f, &b);
     find_beside(&f, &b);

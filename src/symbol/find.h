@@ -1,21 +1,21 @@
-/* symbol/find.h - which files on this machine belong to a binary that was running somewhere.
+/* symbol/find.h - finds the files on this machine that belong to a binary in a profile.
  *
- * What is taken must be the same binary: by GNU build id, Go build id or htlhash, whichever the
- * profile has; a profile without any takes the file of that name on trust.  Debug information is
- * looked for as gdb does: build-id directories, then .gnu_debuglink, then the file itself; and what debuginfod-find fetched
- * earlier.  Nothing is fetched from here. */
+ * A file must be the same build, by GNU build id, Go build id or htlhash, whichever the profile
+ * has. If the profile has none of them, the file of that name is used unverified. Debug information
+ * is searched in the order of gdb: build-id directories, .gnu_debuglink, the file itself; then
+ * files that debuginfod-find downloaded earlier. Nothing is downloaded here. */
 #pragma once
 #include "objfile/build_id.h"
 #include "sys/file.h"
 
 typedef struct find_dirs {
-    const char *const
-        *v; /* what the user named, searched before /usr/lib/debug and /usr/local/lib/debug */
+    /* Directories from the user, searched before /usr/lib/debug and /usr/local/lib/debug. */
+    const char *const *v;
     size_t n;
-    bool proven; /* only files that a build id proves to be what ran: none is taken on trust */
+    bool proven; /* accept only files whose build id matches */
 } find_dirs;
 
-/* A binary as a profile knows it. */
+/* A binary as a profile describes it. */
 typedef struct binary_id {
     str name;             /* path or file name */
     str gnu, go, htlhash; /* text; empty: not known */
@@ -24,22 +24,22 @@ typedef struct binary_id {
 typedef struct found_file {
     char *path; /* NULL: none */
     file_bytes bytes;
-    elf_file elf; /* memory from the arena given */
+    elf_file elf; /* in the caller's arena */
 } found_file;
 
 typedef struct found_files {
-    found_file file;    /* what was running */
+    found_file file;    /* the binary */
     found_file debug;   /* path NULL: none, or the file itself (debug_is_file) */
-    found_file alt;     /* what dwz moved out */
-    bool debug_is_file; /* the file has its debug information itself */
+    found_file alt;     /* the file that dwz moved parts of `debug` to */
+    bool debug_is_file; /* the binary contains its debug information */
     bool differs;       /* a file of that name is another build */
     bool no_permission; /* a file of that name cannot be read */
-    bool trusted;       /* no build id to compare with: taken by its name */
-    bool unproven;      /* a file of that name is here and was not taken: nothing proves it */
+    bool trusted;       /* no build id to compare: matched by name alone */
+    bool unproven;      /* a file of that name exists but was rejected: no build id to compare */
     bool alt_missing;
 } found_files;
 
-/* Looks; never fails, what is not there has no path. */
+/* Never fails: files that were not found have no path. */
 void find_files(const binary_id *id, find_dirs dirs, arena *a, found_files *out);
 void find_release(found_files *f);
 

@@ -1,4 +1,6 @@
-/* Binaries that are no files: the kernel, the vdso, code made at run time. */
+/* Modules that are not ordinary files: the kernel, the vDSO, and code generated at run time. The
+ * kernel is loaded at a different address at each boot, so its symbols are shifted by the offset of
+ * a reference symbol. */
 #include "symbol/module.h"
 
 #include "model/model.h"
@@ -19,7 +21,7 @@ static bool same_id(str want, str id)
     return str_eq(want, str_of(hex));
 }
 
-/* Is the profile of the kernel that runs here? */
+/* Returns whether the profile was recorded on the running kernel. */
 static bool is_running(const binary_id *id)
 {
     file_bytes f;
@@ -30,7 +32,7 @@ static bool is_running(const binary_id *id)
     return ok;
 }
 
-/* The kernel is loaded at another place every time it starts. */
+/* Returns the offset between the addresses of the symbols and of the recorded kernel. */
 static uint64_t bias_of(const symbol_list *l, uint64_t start, str ref)
 {
     for (size_t i = 0; start && ref.n && i < l->v.n; i++)
@@ -50,7 +52,7 @@ static void take_kallsyms(module *m, const char *path, uint64_t start, str ref)
     }
     bool read = symbols_of_kallsyms(f.bytes, &a, &l, NULL);
     if (read && !l.v.n) {
-        m->state = MODULE_FORBIDDEN; /* it is there, and its addresses are hidden */
+        m->state = MODULE_FORBIDDEN; /* the file exists, but its addresses are hidden */
     } else if (read && module_take_symbols(m, &l, &a)) {
         m->path = strdup(path);
         m->bias = bias_of(&l, start, ref);
@@ -61,7 +63,7 @@ static void take_kallsyms(module *m, const char *path, uint64_t start, str ref)
     arena_free(&a);
 }
 
-/* A vmlinux found by its build id: its own addresses are those of a kernel that was not moved. */
+/* Sets the bias of a vmlinux, whose addresses are those of a kernel that was not relocated. */
 static void place_vmlinux(module *m, uint64_t start, str ref)
 {
     if (m->state > MODULE_EXPORTS) return;
@@ -99,7 +101,7 @@ void module_open_vdso(module *m, const binary_id *id, const module_opts *o)
     const char *p = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     *m = (module){.state = MODULE_MISSING};
     if (!p || sizeof(void *) != 8) return;
-    Elf64_Ehdr h; /* the section headers come last: they tell its size */
+    Elf64_Ehdr h; /* the section headers come last and give the size */
     memcpy(&h, p, sizeof h);
     size_t n = h.e_shoff + (size_t)h.e_shnum * h.e_shentsize;
     bool ok = elf_read((str){p, n}, &a, &f, NULL);
@@ -109,7 +111,7 @@ void module_open_vdso(module *m, const binary_id *id, const module_opts *o)
     } else if (!id->gnu.n && o->dirs.proven) {
         m->state = MODULE_NO_ID;
     } else if (ok && index_build(&(index_source){.file = &f}, &a, &block, NULL) &&
-               module_keep_index(m, block)) {
+               module_store_index(m, block)) {
         m->state = MODULE_EXPORTS;
         m->trusted = !id->gnu.n;
         m->verified = id->gnu.n > 0;

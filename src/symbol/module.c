@@ -1,3 +1,6 @@
+/* Opens a module: finds its files, loads the index from the cache or builds it, and converts
+ * addresses of a process to addresses of the file.  Failures are states of the module, not errors,
+ * because a profile is still useful without the names of one binary. */
 #include "symbol/module.h"
 
 #include "base/hash.h"
@@ -21,7 +24,7 @@ const char *module_state_name(module_state s)
     return names[s];
 }
 
-/* ---- what the file says about itself ---- */
+/* ---- build ids and segments of the file ---- */
 
 static void take_ids(module *m, const found_file *f)
 {
@@ -33,7 +36,7 @@ static void take_ids(module *m, const found_file *f)
     hex_encode(h, sizeof h, m->htlhash);
 }
 
-/* Segments outlive the file they came from. */
+/* Copies the segments, because the module outlives the file. */
 void module_take_image(module *m, const elf_file *f)
 {
     elf_segment *v = arena_new(&m->a, elf_segment, f->segments.n);
@@ -52,8 +55,9 @@ static module_state state_of(const index_view *x)
 
 /* ---- the index ---- */
 
-/* The block moves to memory of its own: the arena it was made in is many times larger. */
-bool module_keep_index(module *m, str block)
+/* Copies the block to its own memory, because the arena that it was built in is many times
+ * larger. */
+bool module_store_index(module *m, str block)
 {
     m->made = aligned_alloc(64, (block.n + 63) / 64 * 64);
     if (!m->made) return false;
@@ -61,8 +65,8 @@ bool module_keep_index(module *m, str block)
     return index_open((str){m->made, block.n}, &m->index, NULL);
 }
 
-/* A build id names the content; without one its hash does.  The sizes tell a stripped file from one
- * whose debug information was installed since. */
+/* Writes the cache key of a binary. The build id identifies the content; without one, a hash does.
+ * The sizes distinguish a stripped file from one whose debug information was installed later. */
 static void cache_key(const found_files *f, char *out, size_t cap)
 {
     const found_file *d = f->debug.path ? &f->debug : &f->file;
@@ -84,15 +88,16 @@ static bool load_index(module *m, const module_opts *o, symbol_cache *c, const c
     return m->cached;
 }
 
-/* What was made goes to the cache and, where memory is short, comes back mapped. */
-static bool keep_made(module *m, str block, const module_opts *o, symbol_cache *c, const char *key)
+/* Stores a built index in the cache and, where memory is limited, maps it from there. */
+static bool store_built(module *m, str block, const module_opts *o, symbol_cache *c,
+                        const char *key)
 {
     cache_put(c, key, block);
     if (o->max_debug && load_index(m, o, c, key)) {
         m->cached = false;
         return true;
     }
-    return module_keep_index(m, block);
+    return module_store_index(m, block);
 }
 
 static bool make_index(module *m, const found_files *f, bool names_only, const module_opts *o,
@@ -105,12 +110,12 @@ static bool make_index(module *m, const found_files *f, bool names_only, const m
                       .names_only = names_only,
                       .stop = o->stop};
     str block;
-    bool ok = index_build(&s, &a, &block, NULL) && keep_made(m, block, o, c, key);
+    bool ok = index_build(&s, &a, &block, NULL) && store_built(m, block, o, c, key);
     arena_free(&a);
     return ok;
 }
 
-/* Compressed sections grow about fourfold. */
+/* Estimates the size of the debug information. Compressed sections expand about fourfold. */
 static uint64_t debug_bytes(const elf_file *f)
 {
     uint64_t n = 0;
@@ -126,7 +131,8 @@ static bool index_of(module *m, const found_files *f, const module_opts *o, symb
 {
     char key[256], names_key[272];
     cache_key(f, key, sizeof key);
-    /* What took too long once would do so every time: its names are kept apart, and looked for first. */
+    /* A binary that exceeded the time limit once would do so again: its names are cached under a
+     * separate key, which is tried first. */
     snprintf(names_key, sizeof names_key, "%s-%s", key, o->stop ? "quick" : "names");
     bool small = !o->max_debug || debug_bytes(found_debug(f)) <= o->max_debug;
     if (load_index(m, o, c, key) || (o->stop && load_index(m, o, c, names_key)) ||
@@ -140,7 +146,8 @@ bool module_take_symbols(module *m, const symbol_list *l, arena *a)
 {
     str block;
     m->absolute = true;
-    if (!index_build_symbols(l, INDEX_HAS_SYMBOLS, a, &block, NULL) || !module_keep_index(m, block))
+    if (!index_build_symbols(l, INDEX_HAS_SYMBOLS, a, &block, NULL) ||
+        !module_store_index(m, block))
         return false;
     m->state = MODULE_SYMBOLS;
     return true;
@@ -193,9 +200,10 @@ void module_close(module *m)
 
 /* ---- addresses ---- */
 
-/* objcopy --only-keep-debug rewrites offsets, so a debug file knows virtual addresses only.  The
- * kernel maps a segment from the page it begins on, so the mapping of the code begins where the
- * segment of the code does; a mapping from offset 0 begins where the image does. */
+/* Converts an address by a debug file alone. objcopy --only-keep-debug rewrites offsets, so a debug
+ * file has only virtual addresses. The kernel maps a segment from the start of its page, so the
+ * mapping of the code begins at the page of the code segment, and a mapping from offset 0 at the
+ * base of the image. */
 static uint64_t address_by_debug(const module *m, const module_place *p, uint64_t address)
 {
     const elf_segment *code = NULL;

@@ -1,3 +1,5 @@
+/* Suggests a command that installs the debug symbols of a binary.  It reads only files of the
+ * package manager, because running the package manager takes seconds and may wait for a lock. */
 #include "symbol/package.h"
 
 #include "sys/file.h"
@@ -7,7 +9,7 @@
 
 #define DPKG_INFO "/var/lib/dpkg/info"
 
-/* ---- Debian and its kin: a list of files a package ---- */
+/* ---- Debian and derivatives: one list of files per package ---- */
 
 static bool has_line(str text, const char *line)
 {
@@ -31,7 +33,7 @@ static bool list_has(const char *dir, const char *name, const char *const paths[
     return found;
 }
 
-/* "libc6:amd64.list" */
+/* Copies the package name from "libc6:amd64.list". */
 static void take_name(const char *list, char *out, size_t cap)
 {
     snprintf(out, cap, "%.*s", (int)strcspn(list, ":"), list);
@@ -46,7 +48,7 @@ bool package_owner(const char *info, str path, char *out, size_t cap)
     bool usr = str_starts(path, STR("/usr/")), found = false;
     if (!path.n || path.n > sizeof as_is - 8) return false;
     snprintf(as_is, sizeof as_is, "%.*s", STR_ARG(path));
-    /* /lib is a link to /usr/lib, and the lists have either name. */
+    /* /lib is a link to /usr/lib, and the lists use either name. */
     snprintf(moved, sizeof moved, "%s%s", usr ? "" : "/usr", usr ? as_is + 4 : as_is);
     DIR *d = opendir(info);
     for (const struct dirent *x; d && !found && (x = readdir(d));) {
@@ -62,10 +64,10 @@ static bool advise_apt(str path, buf *out)
 {
     char owner[256];
     if (!package_owner(DPKG_INFO, path, owner, sizeof owner)) return false;
-    /* libc6 has had a package of its own since before there were automatic ones. */
+    /* The debug package of libc6 is older than the automatic -dbgsym packages. */
     bool libc = !strcmp(owner, "libc6");
-    buf_printf(out, "`apt install %s%s` brings its symbols%s", owner, libc ? "-dbg" : "-dbgsym",
-               libc ? "" : ", from the archive of debug packages");
+    buf_printf(out, "`apt install %s%s` installs its debug symbols%s", owner,
+               libc ? "-dbg" : "-dbgsym", libc ? "" : ", from the archive of debug packages");
     return true;
 }
 
@@ -82,10 +84,11 @@ static bool advise_by_id(str id, buf *out)
     if (has_rpm())
         buf_printf(out,
                    "`dnf --enablerepo='*debug*' install /usr/lib/debug/.build-id/%.2s/%.*s.debug` "
-                   "brings its symbols",
+                   "installs its debug symbols",
                    id.p, (int)id.n - 2, id.p + 2);
     else
-        buf_printf(out, "`debuginfod-find debuginfo %.*s` brings its symbols", STR_ARG(id));
+        buf_printf(out, "`debuginfod-find debuginfo %.*s` downloads its debug symbols",
+                   STR_ARG(id));
     return true;
 }
 

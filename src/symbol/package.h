@@ -1,11 +1,14 @@
-/* symbol/package.h - how the debug symbols of a binary get onto this machine.  Reads the package manager's files; runs nothing. */
+/* symbol/package.h - the command that installs the debug symbols of a binary.  Reads files of the
+ * package manager; runs nothing. */
 #pragma once
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Appends the command that brings the symbols of the file at `path`: "`apt install libc6-dbg` brings its symbols".  `build_id` is
- * GNU's as hex; may be empty.  false: nothing is known, nothing is appended. */
+/* Appends a sentence with the command for the file at `path`: "`apt install libc6-dbg` installs its
+ * debug symbols". `build_id` is the GNU build id in hex, or empty. Returns false and appends
+ * nothing if no command is known. */
 bool package_advice(str path, str build_id, buf *out);
 
-/* The package of Debian's that owns the file, by the lists in `info` (/var/lib/dpkg/info); false: none. */
+/* Finds the Debian package that owns the file, by the lists in `info` (/var/lib/dpkg/info). Returns
+ * false if there is none. */
 bool package_owner(const char *info, str path, char *out, size_t cap);

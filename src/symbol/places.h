@@ -1,4 +1,4 @@
-/* symbol/places.h - which module stands behind a location of a model. */
+/* symbol/places.h - finds the module of each location of a model. */
 #pragma once
 #include "base/hash.h"
 #include "symbol/symbolize.h"
@@ -7,7 +7,7 @@ typedef struct place {
     module m;
     symbolized s;
     binary_id id;
-    str key; /* what it was found by: perf maps by their path, the others by name and ids */
+    str key; /* identifies the module: the path of a perf map, otherwise name and build ids */
 } place;
 
 typedef struct places {
@@ -18,7 +18,7 @@ typedef struct places {
     VEC(place) v;
     hash_index by_key;
     uint32_t *of_mapping;  /* position + 1; 0: not yet */
-    int64_t *pid_of_stack; /* made when code without a file is met */
+    int64_t *pid_of_stack; /* built at the first location without a file */
     int64_t *pid_of_location;
     bool failed; /* the budget was reached */
 } places;
@@ -26,5 +26,5 @@ typedef struct places {
 NODISCARD bool places_begin(places *p, const model *m, const symbolize_opts *o, arena *a);
 void places_end(places *p);
 
-/* Position of the place behind location i; opened on first use. */
+/* Returns the position of the place of location i; its module is opened on first use. */
 uint32_t places_of(places *p, uint32_t i);

@@ -1,3 +1,6 @@
+/* Looks up every location without lines and writes names, files and lines into the model, then
+ * reports the result for each binary.  An address that only occurs as a caller is a return
+ * address, so the byte before it is looked up. */
 #include "symbol/symbolize.h"
 
 #include "base/clone.h"
@@ -7,7 +10,7 @@
 
 enum { MAX_FRAMES = INDEX_MAX_FRAMES };
 
-/* A function of an index, in the model. */
+/* A function of an index and its position in the model. */
 typedef struct known_function {
     index_frame f; /* without line and column */
     uint32_t place, function;
@@ -26,25 +29,23 @@ typedef struct symbolizer {
     hash_index by_frame;
 } symbolizer;
 
-static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
-
 /* ---- names ---- */
 
 static bool is_mangled(str s) { return str_starts(s, STR("_Z")) || str_starts(s, STR("_R")); }
 
-/* Short names say what the source says: a clone such as f.constprop.0 is f. */
-static str shown_name(symbolizer *s, str linkage, str around, str name)
+/* Returns the name to show. Short names match the source: a clone such as f.constprop.0 is f. */
+static str shown_name(symbolizer *s, str linkage, str enclosing, str name)
 {
     if (is_mangled(linkage)) return demangle(&s->names, linkage);
     if (linkage.n && s->o->demangle != DEMANGLE_SHORT) return linkage;
     if (!name.n) return name_without_clones(linkage);
-    return demangle_scoped(&s->names, around, name);
+    return demangle_scoped(&s->names, enclosing, name);
 }
 
 static uint32_t add_function(symbolizer *s, const index_view *x, const index_frame *f)
 {
     str linkage = index_text_at(x, f->linkage_name), name = index_text_at(x, f->name);
-    str shown = shown_name(s, linkage, index_text_at(x, f->around), name);
+    str shown = shown_name(s, linkage, index_text_at(x, f->enclosing), name);
     function fn = {.start_line = f->start_line,
                    .name = dict_edit_string(&s->edit, shown),
                    .system_name = dict_edit_string(&s->edit, linkage.n ? linkage : name),
@@ -52,7 +53,7 @@ static uint32_t add_function(symbolizer *s, const index_view *x, const index_fra
     return dict_edit_function(&s->edit, &fn);
 }
 
-/* The same function of the same index is made once, without a look at its texts. */
+/* Adds each function of an index once, without reading its texts again. */
 static uint32_t function_of(symbolizer *s, uint32_t at, const index_frame *frame)
 {
     index_frame f = *frame;
@@ -123,7 +124,8 @@ static void look_up(symbolizer *s, uint32_t i, symbolize_report *r)
     p->s.n_found++;
     p->s.n_inlined += n > 1;
     dict_edit_lines(&s->edit, i, lines, n);
-    /* It was said of the lines before (OTEP 0239).  Nothing here knows which functions the linker folded. */
+    /* This attribute described the old lines (OTEP 0239); the index does not know which functions
+     * the linker folded. */
     dict_edit_location_without(&s->edit, i, STR("pprof.location.is_folded"));
 }
 
@@ -168,7 +170,7 @@ static void push_id(attr_list *l, span attrs, const char *key, const char *value
     push(l, dict_edit_attribute_str(&l->s->edit, str_of(key), str_of(value)));
 }
 
-/* Build ids of the file, and what pprof tools ask before they look for symbols themselves. */
+/* Adds the build ids of the file, and the flags that keep pprof tools from symbolizing again. */
 static void name_mapping(symbolizer *s, uint32_t i, const place *p)
 {
     const dict *d = &s->m->dict;
@@ -187,7 +189,7 @@ static void name_mapping(symbolizer *s, uint32_t i, const place *p)
     dict_edit_mapping_attrs(&s->edit, i, l.v.v, l.v.n);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole model ---- */
 
 static bool run(symbolizer *s, symbolize_report *r)
 {
@@ -205,7 +207,7 @@ static bool run(symbolizer *s, symbolize_report *r)
     return !s->places.failed && !s->edit.failed;
 }
 
-static str keep_str(arena *a, str s)
+static str copy_str(arena *a, str s)
 {
     char *p = arena_alloc(a, s.n);
     if (!p) return STR("");
@@ -219,8 +221,8 @@ static bool make_report(symbolizer *s, symbolize_report *r)
         symbolized *to = vec_push(s->a, &r->v);
         if (!to) return false;
         *to = s->places.v.v[i].s;
-        to->path = keep_str(s->a, to->path);
-        to->debug_path = keep_str(s->a, to->debug_path);
+        to->path = copy_str(s->a, to->path);
+        to->debug_path = copy_str(s->a, to->debug_path);
     }
     r->cache_hits = s->places.cache.hits;
     r->cache_written = s->places.cache.written;
@@ -233,10 +235,10 @@ bool symbolize(model *m, const symbolize_opts *o, arena *a, symbolize_report *r,
     symbolizer s = {.m = m, .o = o, .a = a, .names = {.mode = o->demangle, .a = a}};
     *r = (symbolize_report){0};
     if (!m->dict.mappings.n || !m->dict.locations.n) return true;
-    if (!dict_edit_begin(&s.edit, &m->dict, a) || !find_leaves(&s, r)) return no_memory(e);
+    if (!dict_edit_begin(&s.edit, &m->dict, a) || !find_leaves(&s, r)) return err_memory(e);
     bool ok = places_begin(&s.places, m, o, a) && run(&s, r) && make_report(&s, r);
     places_end(&s.places);
-    return ok || no_memory(e);
+    return ok || err_memory(e);
 }
 
 const char *symbolize_advice(const symbolized *s)
@@ -244,9 +246,11 @@ const char *symbolize_advice(const symbolized *s)
     switch (s->state) {
     case MODULE_LINES:
         if (s->alt_missing)
-            return "install the file that dwz made (.gnu_debugaltlink), or name it with "
+            return "install the file that dwz created (.gnu_debugaltlink), or name it with "
                    "--debug-dir";
-        if (s->split) return "pack the .dwo files into the binary: link with -gno-split-dwarf";
+        if (s->split)
+            return "build it with -gno-split-dwarf: its debug information is in .dwo files, which "
+                   "are not read";
         return NULL;
     case MODULE_SYMBOLS:
         if (s->kernel || str_ends(s->path, STR(".map"))) return NULL;
@@ -254,7 +258,7 @@ const char *symbolize_advice(const symbolized *s)
     case MODULE_EXPORTS:
         if (str_eq(s->name, STR("[vdso]"))) return NULL;
         return "install its debug symbols (-dbgsym, -debuginfo), or name them with --debug-dir";
-    case MODULE_EMPTY: return "it was stripped: name its debug file with --debug-dir";
+    case MODULE_EMPTY: return "it is stripped: name its debug file with --debug-dir";
     case MODULE_MISSING:
         if (s->kernel)
             return "give the symbols of that kernel with --kallsyms, or its vmlinux with "
@@ -265,13 +269,15 @@ const char *symbolize_advice(const symbolized *s)
     case MODULE_FORBIDDEN:
         if (s->kernel) return "run as root, or lower kernel.kptr_restrict, and use --kallsyms";
         return "run as a user who may read it";
-    case MODULE_BROKEN: return "its symbols cannot be read: check that the file is whole";
+    case MODULE_BROKEN: return "its symbols cannot be read: check that the file is complete";
     case MODULE_NO_MAP: return "have the runtime write a perf map, and give it with --perf-map";
     case MODULE_UNNAMED:
-        return "record with mappings, or give --perf-map if the code was made at run time";
+        return "record with mappings, or give --perf-map if the code was generated at run time";
     case MODULE_NO_ID:
-        return "the profile has no build id for it: `kiln symbolize` takes the file of that name";
-    case MODULE_LATE: return "the time was up: --symbolize-timeout gives more, --no-symbolize none";
+        return "the profile has no build id for it: `kiln symbolize` uses the file of that name";
+    case MODULE_LATE:
+        return "the time limit was reached: raise it with --symbolize-timeout, or use "
+               "--no-symbolize";
     }
     return NULL;
 }

@@ -4,42 +4,41 @@
 #include "symbol/demangle.h"
 #include "symbol/module.h"
 
-/* Modules that stay open from one call to the next, for those who symbolize the same process again and
- * again.  The zero value is an empty one. */
-typedef struct module_shelf {
-    struct shelved *v; /* least recently used first */
+/* Modules that stay open from one call to the next, for callers that symbolize the same process
+ * repeatedly.  The zero value is an empty cache. */
+typedef struct module_cache {
+    struct cached_module *v; /* least recently used first */
     size_t n;
-} module_shelf;
+} module_cache;
 
-enum { SHELF_MODULES = 64 }; /* at most; what was used least recently is closed */
+enum { MODULE_CACHE_MAX = 64 }; /* beyond this the least recently used module is closed */
 
-void shelf_close(module_shelf *s);
+void module_cache_close(module_cache *s);
 
 typedef struct symbolize_opts {
     module_opts module;
-    module_shelf *shelf; /* NULL: modules are closed again */
-    bool inside;         /* callers' addresses lie inside their calls already: they are looked up as
-                            they are */
-    const char *cache_dir; /* NULL: the user's; "": none */
+    module_cache *modules; /* NULL: modules are closed at the end of the call */
+    bool inside; /* addresses of callers are already inside their calls: look up unchanged */
+    const char *cache_dir; /* NULL: the default of the user; "": none */
     uint64_t cache_bytes;  /* 0: CACHE_DEFAULT_BYTES */
-    const char *perf_map;  /* for all code made at run time; NULL: /tmp/perf-PID.map */
+    const char *perf_map;  /* for all code generated at run time; NULL: /tmp/perf-PID.map */
     demangle_mode demangle;
-    bool force; /* also locations that have lines */
-    /* Called before a binary is looked for; NULL: nobody looks. */
-    void (*progress)(void *who, str name);
-    void *who;
+    bool force; /* also replace existing lines */
+    /* Called before each binary is searched; may be NULL. */
+    void (*progress)(void *ctx, str name);
+    void *ctx;
 } symbolize_opts;
 
-/* What became of one binary. */
+/* The result for one binary. */
 typedef struct symbolized {
-    str name, build_id; /* as the profile has them; build_id may be empty */
+    str name, build_id; /* as in the profile; build_id may be empty */
     module_state state;
-    str path, debug_path; /* what was read; may be empty */
-    uint64_t n_locations; /* that wanted names */
-    uint64_t n_found;     /* that got them */
-    uint64_t n_inlined;   /* of these: with inlined calls */
+    str path, debug_path; /* files that were read; may be empty */
+    uint64_t n_locations; /* locations without names */
+    uint64_t n_found;     /* of these, locations that have a name now */
+    uint64_t n_inlined;   /* of these, locations with inlined calls */
     uint64_t n_samples;   /* observations with such a location as their innermost frame */
-    uint64_t n_nameless;  /* of these: without a name */
+    uint64_t n_nameless;  /* of these, observations without a name */
     bool kernel;
     bool cached, trusted, verified, alt_missing, split; /* as in module.h */
 } symbolized;
@@ -52,11 +51,12 @@ typedef struct symbolize_report {
 } symbolize_report;
 
 /* Fills the lines of locations that have none, innermost inlined call first, and the build ids of
- * mappings whose files were found.  An address that only ever is a caller is one behind its call: the
- * byte before it is looked up (P-72).  The model stays checked; the report lives in `a`.  ERR_LIMIT at
- * the arena's budget; what is not found is in the report and no error. */
+ * mappings whose files were found. An address that occurs only as a caller is a return address: the
+ * byte before it is looked up (P-72). The model stays checked; the report is allocated in `a`.
+ * ERR_LIMIT when the budget of the arena is used up. Binaries that are not found are not errors;
+ * the report lists them. */
 NODISCARD bool symbolize(model *m, const symbolize_opts *o, arena *a, symbolize_report *report,
                          err *e);
 
-/* The one thing to do about a binary that was not or not fully found; NULL: nothing. */
+/* Returns advice for the user about a binary that was not fully resolved; NULL if there is none. */
 const char *symbolize_advice(const symbolized *s);

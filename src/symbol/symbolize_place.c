@@ -1,6 +1,9 @@
+/* Maps each location of a model to the module that contains it, and opens each module once.  The
+ * name of a mapping decides the kind: a file, the kernel, the vDSO, or memory without a file,
+ * whose code was generated at run time and is named by a perf map. */
 #include "symbol/places.h"
 
-#include "symbol/shelf.h"
+#include "symbol/module_cache.h"
 
 #include "base/buf.h"
 #include "base/ban.h"
@@ -13,7 +16,7 @@ static bool is_kernel(str name, uint64_t address)
            address >> 63;
 }
 
-/* Memory that no file is behind: code in it was made at run time. */
+/* Returns whether the mapping is memory without a file, whose code was generated at run time. */
 static bool is_anonymous(str name)
 {
     static const char *const begins[] = {"//anon",    "[anon",       "[heap",
@@ -29,7 +32,7 @@ static bool is_perf_map(str name)
     return str_starts(name, STR("/tmp/perf-")) && str_ends(name, STR(".map"));
 }
 
-/* ---- what the profile says ---- */
+/* ---- attributes of the profile ---- */
 
 static str text_attr(const dict *d, span attrs, str key)
 {
@@ -48,7 +51,7 @@ static binary_id id_of(const dict *d, const mapping *m)
                     .gnu = text_attr(d, m->attrs, STR(BUILD_ID "gnu")),
                     .go = text_attr(d, m->attrs, STR(BUILD_ID "go")),
                     .htlhash = text_attr(d, m->attrs, STR(BUILD_ID "htlhash"))};
-    /* The name it had before it was called htlhash. */
+    /* The former name of htlhash. */
     if (!id.htlhash.n) id.htlhash = text_attr(d, m->attrs, STR(BUILD_ID "profiling"));
     return id;
 }
@@ -71,7 +74,7 @@ static int64_t pid_of_sample(const dict *d, const sample *s, int64_t otherwise)
     return otherwise;
 }
 
-/* Which process a location was seen in; of several the first. */
+/* Finds the process of each stack; the first one if there are several. */
 static bool find_pids(places *p)
 {
     const model *m = p->m;
@@ -114,7 +117,8 @@ static str join_key(places *p, const char *kind, const binary_id *id)
     return keep ? out : STR("");
 }
 
-/* The place of a key: position in *at.  true: it is new, and to be opened. */
+/* Sets *at to the position of the place of a key. Returns true if it is new and has to be
+ * opened. */
 static bool is_new(places *p, str key, uint32_t *at)
 {
     *at = 0;
@@ -136,11 +140,11 @@ static void begin_place(places *p, place *x, const binary_id *id)
     x->id = *id;
     x->s.name = id->name.n ? id->name : STR("[unknown]");
     x->s.build_id = id->gnu.n ? id->gnu : id->go.n ? id->go : id->htlhash;
-    if (p->o->progress) p->o->progress(p->o->who, x->s.name);
+    if (p->o->progress) p->o->progress(p->o->ctx, x->s.name);
 }
 
-/* The time is up: what was not opened by now stays closed. */
-static bool is_late(places *p, place *x)
+/* Returns whether the time limit was reached; no more modules are opened then. */
+static bool is_past_deadline(places *p, place *x)
 {
     if (!p->o->module.stop || stopper_now(p->o->module.stop, NULL)) return false;
     x->m.state = MODULE_LATE;
@@ -159,7 +163,7 @@ static void end_place(place *x)
     x->s.split = x->m.split;
 }
 
-/* perf calls the kernel "[kernel.kallsyms]_text": the symbol that its mapping begins with. */
+/* perf names the kernel "[kernel.kallsyms]_text", with the symbol at the start of its mapping. */
 static uint32_t kernel_place(places *p, const binary_id *id, const mapping *m)
 {
     uint32_t at;
@@ -171,7 +175,8 @@ static uint32_t kernel_place(places *p, const binary_id *id, const mapping *m)
     if (!id->name.n) x->s.name = STR("[kernel]");
     x->s.kernel = true;
     uint64_t start = m->file_offset >> 63 ? m->file_offset : m->memory_start;
-    if (!is_late(p, x)) module_open_kernel(&x->m, id, start, ref, &p->o->module, &p->cache);
+    if (!is_past_deadline(p, x))
+        module_open_kernel(&x->m, id, start, ref, &p->o->module, &p->cache);
     end_place(x);
     return at;
 }
@@ -192,7 +197,8 @@ static uint32_t perf_map_place(places *p, str path)
     uint32_t at;
     binary_id id = {.name = path};
     char z[4096];
-    /* A map has no build id, and its number may be another process's by now: it is taken when it is named. */
+    /* A perf map has no build id, and its PID may belong to another process now, so it is used only
+     * if the user names it. */
     if (p->o->module.dirs.proven && !p->o->perf_map) return unnamed_place(p, path);
     if (!is_new(p, join_key(p, "map", &id), &at)) return at;
     place *x = &p->v.v[at];
@@ -224,7 +230,7 @@ static uint32_t file_place(places *p, const binary_id *id)
     if (!is_new(p, join_key(p, "file", id), &at)) return at;
     place *x = &p->v.v[at];
     begin_place(p, x, id);
-    if (shelf_take(p->o->shelf, x->key, &x->m) || is_late(p, x))
+    if (module_cache_take(p->o->modules, x->key, &x->m) || is_past_deadline(p, x))
         ;
     else if (vdso)
         module_open_vdso(&x->m, id, &p->o->module);
@@ -263,7 +269,7 @@ void places_end(places *p)
     for (size_t i = 0; i < p->v.n; i++) {
         place *x = &p->v.v[i];
         bool keeps = x->m.state <= MODULE_EMPTY && !x->m.absolute;
-        shelf_put(keeps ? p->o->shelf : NULL, x->key, &x->m);
+        module_cache_put(keeps ? p->o->modules : NULL, x->key, &x->m);
     }
     cache_close(&p->cache);
 }

@@ -1,7 +1,10 @@
+/* Runs a child program in the foreground and forwards signals to it.  The signal rules of child.h
+ * need vfork and raw system calls, which is why this is not posix_spawn. */
 #include "sys/child.h"
 
 #include "sys/kernel_action.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 typedef struct child {
     pid_t pid;
     bool stopped, ended;
-    bool terminal;   /* there is a shell to show that we stopped */
-    bool stop_asked; /* somebody stopped us by name, and we passed it on */
+    bool terminal;       /* a shell exists that should see that kiln has stopped */
+    bool stop_forwarded; /* another process sent kiln a stop signal, which kiln forwarded */
     int status;
     struct rusage usage;
     sigset_t taken, before;
@@ -35,15 +36,14 @@ static uint64_t now(clockid_t clock)
 
 /* ---- start ---- */
 
-/* Everything that is sent; what a mistake of our own raises stays as it is. */
+/* Blocks all signals that may be sent, but not those that faults raise. */
 static void take_signals(child *c)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
     sigfillset(&c->taken);
     for (size_t i = 0; i < ARRAY_LEN(own); i++) sigdelset(&c->taken, own[i]);
     sigprocmask(SIG_BLOCK, &c->taken, &c->before);
-    signal(SIGCHLD,
-           SIG_DFL); /* who started us may have ignored it: then nobody waits for anybody */
+    signal(SIGCHLD, SIG_DFL); /* the parent may have ignored SIGCHLD, and waiting would not work */
 }
 
 static bool kernel_sigaction(int sig, const kernel_action *set, kernel_action *get)
@@ -70,12 +70,12 @@ static void set_dispositions(uint64_t ignored)
     }
 }
 
-/* posix_spawn cannot start a program with SIGCHLD ignored (we have to wait for it), and it leaves signals 32 and 33
- * ignored or default, not as they were.  The child of vfork shares our memory and not our dispositions: all signals
- * are blocked until our handlers are gone. */
+/* posix_spawn cannot start a program with SIGCHLD ignored, which kiln must not ignore itself, and
+ * does not restore signals 32 and 33.  The child of vfork shares kiln's memory but not its
+ * dispositions, so all signals are blocked until the child has reset the handlers. */
 static int spawn(child *c, const child_opts *o, const char *path, char *const *argv)
 {
-    int failure[2], why = 0; /* a pipe and not a variable: under TSan vfork is fork */
+    int failure[2], why = 0; /* a pipe, not a variable, because under TSan vfork is fork */
     if (pipe2(failure, O_CLOEXEC) != 0) return errno;
     c->pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
     if (c->pid == 0) {
@@ -117,7 +117,7 @@ static bool start(child *c, const child_opts *o, err *e)
 
 /* ---- wait ---- */
 
-static void look(child *c)
+static void check(child *c)
 {
     int status;
     struct rusage u;
@@ -129,13 +129,13 @@ static void look(child *c)
     }
 }
 
-/* It stopped: so do we, where somebody is there to wake us. */
+/* Called when the child has stopped: stops kiln too, if a shell can resume it. */
 static void stop_too(child *c)
 {
-    if (!c->stopped || !(c->terminal || c->stop_asked)) return;
-    c->stop_asked = false;
+    if (!c->stopped || !(c->terminal || c->stop_forwarded)) return;
+    c->stop_forwarded = false;
     raise(SIGSTOP);
-    look(c);
+    check(c);
     if (c->stopped) kill(c->pid, SIGCONT);
 }
 
@@ -143,9 +143,9 @@ static void pass_on(child *c, const siginfo_t *s)
 {
     bool sent = s->si_code == SI_USER || s->si_code == SI_QUEUE || s->si_code == SI_TKILL;
     if (!sent || c->ended) return;
-    /* The shell wakes the whole group: a second SIGCONT would run its handler again. */
+    /* The shell resumes the whole group; a second SIGCONT would run the child's handler twice. */
     if (s->si_signo == SIGCONT && !c->stopped) return;
-    if (s->si_signo == SIGTSTP) c->stop_asked = true;
+    if (s->si_signo == SIGTSTP) c->stop_forwarded = true;
     if (s->si_code == SI_QUEUE)
         sigqueue(c->pid, s->si_signo, s->si_value);
     else
@@ -156,7 +156,7 @@ static void wait_for_end(child *c)
 {
     for (siginfo_t s; !c->ended;) {
         if (sigwaitinfo(&c->taken, &s) < 0) continue;
-        look(c);
+        check(c);
         if (s.si_signo == SIGCHLD)
             stop_too(c);
         else
@@ -164,7 +164,7 @@ static void wait_for_end(child *c)
     }
 }
 
-/* What the terminal sent to both of us at the end is not for us. */
+/* Discards signals that the terminal sent to both processes at the end. */
 static void forget_signals(child *c)
 {
     const struct timespec at_once = {0};
@@ -200,14 +200,14 @@ bool child_run(const child_opts *o, child_end *out, err *e)
     return true;
 }
 
-void child_die_alike(int status)
+void child_die_by_signal(int status)
 {
     if (!WIFSIGNALED(status)) return;
     int sig = WTERMSIG(status);
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, sig);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* also where core_pattern is a pipe */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* prevents a core dump even if core_pattern is a pipe */
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(sig, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &one, NULL);

@@ -1,36 +1,37 @@
-/* sys/child.h - a program that we start, stand in front of and outlive.
+/* sys/child.h - runs a program in the foreground as if it had been started without kiln.
  *
- * It has our descriptors, our terminal and our process group, so that the terminal treats both alike.
- * While it runs, signals are taken one by one:
- *   from the terminal (^C, ^\, ^Z, a new size)   it got the same one: nothing to do
- *   from another process, to us                  passed on
- *   it stopped, and we have a terminal           we stop, so that the shell sees it; woken, we wake it
- * A process that sends to our whole group reaches it twice: who sent to whom cannot be told. */
+ * The program has kiln's descriptors, terminal and process group, so that the terminal treats both
+ * alike.  While it runs, kiln handles signals by their origin:
+ *   from the terminal (^C, ^\, ^Z, a new size)   ignored: the program got the same signal
+ *   from another process, to kiln                forwarded to the program
+ *   the program stopped, at a terminal           kiln stops too; when resumed, it resumes the program
+ * A signal that a process sends to the whole group reaches the program twice, because the two cases
+ * cannot be distinguished. */
 #pragma once
 #include "base/err.h"
 
 typedef struct child_opts {
     const char *path;
     const char *const *argv, *const *envp; /* terminated by NULL */
-    uint64_t
-        ignored; /* the signals that the program starts with ignored, as child_ignored returns them */
+    uint64_t ignored; /* signals that the program ignores at its start, from child_ignored */
 } child_opts;
 
 typedef struct child_end {
     int pid;
-    int status;              /* as wait(2) has it */
-    uint64_t start_ns;       /* Unix time */
-    uint64_t run_ns, cpu_ns; /* real time; CPU time of it and of those it waited for */
+    int status;        /* as from wait(2) */
+    uint64_t start_ns; /* Unix time */
+    /* real time; CPU time of the program and of the processes that it waited for */
+    uint64_t run_ns, cpu_ns;
 } child_end;
 
-/* The signals that this process ignores: bit N - 1 is signal N.  Asked first in main, it is the set that the
- * program would have inherited without us. */
+/* Returns the signals that this process ignores: bit N - 1 is signal N.  When called first in main,
+ * it returns the set that the program would inherit without kiln. */
 uint64_t child_ignored(void);
 
-/* Runs it to its end.  ERR_SYS: it could not be started; ENOENT, EACCES ... as execve(2).  A file that is no
- * program (ENOEXEC) is given to /bin/sh, as execvp(3) does. */
+/* Runs the program to its end.  Fails with ERR_SYS when it could not be started; ENOENT, EACCES …
+ * as execve(2).  A file that is not a program (ENOEXEC) is passed to /bin/sh, as execvp(3) does. */
 NODISCARD bool child_run(const child_opts *o, child_end *out, err *e);
 
-/* Ends us as it ended: by the same signal, without a core file of ours; returns when it was no signal, or
- * the signal does not end a process. */
-void child_die_alike(int status);
+/* Ends this process with the signal in `status`, without a core file of this process.  Returns when
+ * the status is not a signal, or the signal does not end a process. */
+void child_die_by_signal(int status);

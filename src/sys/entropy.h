@@ -1,6 +1,6 @@
-/* sys/entropy.h - numbers that nobody can foresee. */
+/* sys/entropy.h - unpredictable numbers. */
 #pragma once
 #include "base/compiler.h"
 
-/* 64 bits from the kernel: getrandom(2), else what execve left in the auxiliary vector. */
+/* Returns 64 random bits: from getrandom(2), or from the auxiliary vector. */
 uint64_t entropy_u64(void);

@@ -1,3 +1,4 @@
+/* Reads whole files, pipes or stdin, and writes files through a temporary name. */
 #include "sys/file.h"
 
 #include "base/ban.h"
@@ -47,7 +48,7 @@ static bool map(int fd, size_t n, file_bytes *out)
     return true;
 }
 
-/* Reads to the end; `hint` is the size fstat told, which /proc and pipes tell as 0. */
+/* Reads to the end; `hint` is the size from fstat, which is 0 for /proc and pipes. */
 static bool slurp(int fd, size_t hint, size_t max, file_bytes *out, err *e)
 {
     size_t n = 0, cap = hint + 1 > CHUNK ? hint + 1 : CHUNK;
@@ -58,7 +59,7 @@ static bool slurp(int fd, size_t hint, size_t max, file_bytes *out, err *e)
             if (!more) free(p);
             p = more;
         }
-        if (!p) return err_set(e, ERR_LIMIT, "out of memory for %zu bytes of input", cap);
+        if (!p) return err_set(e, ERR_MEMORY, "out of memory for %zu bytes of input", cap);
         ssize_t got = read_some(fd, p + n, cap - n);
         if (got > 0) n += (size_t)got;
         if (got > 0 && (!max || n <= max)) continue;
@@ -95,7 +96,7 @@ bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e)
     return fd >= 0 && read_all(fd, &st, max_bytes, out, e);
 }
 
-/* O_NONBLOCK: a pipe would wait for a writer. */
+/* Opens with O_NONBLOCK, because opening a pipe would wait for a writer. */
 bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err *e)
 {
     struct stat st;
@@ -152,7 +153,7 @@ source *file_open(const char *path, err *e)
     file_source *f = malloc(sizeof *f);
     if (!f) {
         if (fd != STDIN_FILENO) close(fd);
-        err_set(e, ERR_LIMIT, "out of memory");
+        err_memory(e);
         return NULL;
     }
     *f = (file_source){.s = {file_source_read, file_source_close}, .fd = fd};
@@ -161,8 +162,8 @@ source *file_open(const char *path, err *e)
 
 /* ---- output ---- */
 
-/* open() and not mkostemp(): the kernel takes the umask off the mode by itself.  Reading the umask
- * means changing it, for the whole process of whoever linked us. */
+/* Uses open() instead of mkostemp(), so that the kernel applies the umask.  Reading the umask would
+ * require changing it for the whole process. */
 static int open_new(const char *name, mode_t mode)
 {
     return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -177,7 +178,7 @@ static bool create_temporary(file_out *out, mode_t mode, err *e)
         free(out->name);
         if (asprintf(&out->name, "%s.%08x.tmp", out->path, random) < 0) {
             out->name = NULL;
-            return err_set(e, ERR_LIMIT, "out of memory");
+            return err_memory(e);
         }
         out->fd = open_new(out->name, mode);
         if (out->fd >= 0 || errno != EEXIST) break;
@@ -187,7 +188,7 @@ static bool create_temporary(file_out *out, mode_t mode, err *e)
     return true;
 }
 
-/* A link is followed, so that the rename replaces what it points to and not the link. */
+/* Returns the target of a symbolic link, so that the rename does not replace the link. */
 static char *real_target(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -207,7 +208,7 @@ static bool create(const char *path, mode_t mode, file_out *out, err *e)
     out->path = real_target(path);
     bool ok;
     if (!out->path) {
-        ok = err_set(e, ERR_LIMIT, "out of memory");
+        ok = err_memory(e);
     } else if (special) {
         out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         ok = out->fd >= 0 || err_sys(e, errno, "cannot open for writing");
@@ -240,7 +241,7 @@ void file_abandon(file_out *out)
     *out = (file_out){.fd = -1};
 }
 
-/* The rename itself is only safe once the directory is. */
+/* Syncs the directory, because the rename is not durable before. */
 static void sync_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -291,9 +292,10 @@ bool file_set_aside(const char *path, bool *kept, err *e)
     char old[4096];
     int n = snprintf(old, sizeof old, "%s.old", path);
     *kept = false;
-    if (n < 0 || (size_t)n >= sizeof old) return err_sys(e, ENAMETOOLONG, "cannot be kept");
+    if (n < 0 || (size_t)n >= sizeof old)
+        return err_sys(e, ENAMETOOLONG, "cannot rename to %.100s.old", path);
     *kept = rename(path, old) == 0;
-    return *kept || errno == ENOENT || err_sys(e, errno, "cannot be renamed to %.100s", old);
+    return *kept || errno == ENOENT || err_sys(e, errno, "cannot rename to %.100s", old);
 }
 
 bool file_placeable(const char *path, err *e)
@@ -307,7 +309,7 @@ bool file_placeable(const char *path, err *e)
     if (!n) snprintf(dir, sizeof dir, "%s", slash ? "/" : ".");
     if (stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode)) return err_sys(e, EISDIR, "cannot be written");
-        if (!S_ISREG(st.st_mode)) return true; /* a device or a pipe: written through */
+        if (!S_ISREG(st.st_mode)) return true; /* a device or a pipe: written directly */
     }
     return access(dir, W_OK | X_OK) == 0 || err_sys(e, errno, "cannot be written");
 }

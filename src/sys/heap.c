@@ -1,3 +1,4 @@
+/* Configures malloc for short-lived commands, and reads memory limits. */
 #include "sys/heap.h"
 
 #include "base/ban.h"
@@ -10,28 +11,29 @@
 
 enum {
     HUGE_PAGE = 2 << 20,
-    /* Most commands fit into this.  More is not better: what a large table leaves behind when it moves
-     * out of the region to grow stays resident. */
+    /* Enough for most commands.  A larger region is not better, because memory that a growing table
+     * leaves behind stays resident. */
     HEAP_REGION = 12 << 20,
-    /* Beyond the region, pieces from here on have a mapping of their own, which realloc grows without
-     * copying.  It is glibc's own number; naming it keeps it from growing. */
+    /* Larger blocks outside the region have their own mapping, which realloc grows without
+     * copying.  This is glibc's default; setting it explicitly disables glibc's dynamic
+     * adjustment. */
     HEAP_LARGE = 128 << 10,
 };
 
 void heap_in_huge_pages(void)
 {
     if (!mallopt(M_MMAP_THRESHOLD, HEAP_LARGE) || !mallopt(M_TOP_PAD, HEAP_REGION)) return;
-    mallopt(M_TRIM_THRESHOLD, HEAP_REGION); /* what is freed is wanted again soon */
+    mallopt(M_TRIM_THRESHOLD, HEAP_REGION); /* freed memory is reused soon */
     uintptr_t begin = ((uintptr_t)sbrk(0) + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-    void *first = malloc(HEAP_LARGE - 1024); /* more than the heap has: makes the region */
-    __asm__ volatile("" : : "r"(first));     /* or the compiler sees that nobody needs it */
+    void *first = malloc(HEAP_LARGE - 1024); /* more than the heap has: creates the region */
+    __asm__ volatile("" : : "r"(first)); /* prevents the compiler from removing the allocation */
     free(first);
     uintptr_t end = (uintptr_t)sbrk(0);
     if (begin < end) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
     mallopt(M_TOP_PAD, 64 * 1024);
 }
 
-/* memory.max of our own control group (version 2); UINT64_MAX: none, or "max". */
+/* Returns memory.max of this process's control group (version 2); UINT64_MAX: none, or "max". */
 static uint64_t group_limit(void)
 {
     char path[512] = "", file[600];

@@ -1,5 +1,5 @@
-/* sys/kernel_action.h - the argument of the system call rt_sigaction.  libc's struct sigaction has another order, and libc refuses
- * the two signals that it uses itself. */
+/* sys/kernel_action.h - the argument of the system call rt_sigaction.  libc's struct sigaction has
+ * another layout, and libc rejects the two signals that it uses itself. */
 #pragma once
 #include <signal.h>
 #include <stdint.h>

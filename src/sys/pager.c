@@ -1,3 +1,4 @@
+/* Shows text through the user's pager. */
 #include "sys/pager.h"
 
 #include "base/ban.h"
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-enum { NO_SUCH_PROGRAM = 127 }; /* what a shell says */
+enum { NO_SUCH_PROGRAM = 127 }; /* exit status of a shell for a missing program */
 
 bool pager_show(str text)
 {
@@ -14,9 +15,10 @@ bool pager_show(str text)
     if (!name) name = "less";
     if (!*name || !strcmp(name, "cat")) return false;
     setenv("LESS", "FRX", 0);
-    FILE *f = popen(name, "w");
+    /* PAGER is a command line with options, so a shell reads it, as in man and git. */
+    FILE *f = popen(name, "w"); /* NOLINT(cert-env33-c) */
     if (!f) return false;
-    /* Somebody who quits early closes the pipe: SIGPIPE is ignored, so that is only a short write. */
+    /* SIGPIPE is ignored: if the user quits early, the write only ends early. */
     if (text.n) (void)!fwrite(text.p, 1, text.n, f);
     int status = pclose(f);
     return !(status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_PROGRAM);

@@ -1,8 +1,8 @@
-/* sys/pager.h - long text on a terminal, through the program that people chose for it. */
+/* sys/pager.h - shows long text on a terminal through the user's pager. */
 #pragma once
 #include "base/str.h"
 
-/* Shows text through $PAGER, otherwise less; `less` is told (unless $LESS says otherwise) to quit when it
- * all fits on the screen and to leave colours alone.  false: there is no such program, or it is "cat" or
- * empty; nothing was shown. */
+/* Shows text through $PAGER, or less.  Unless $LESS is set, `less` quits when the text fits on the
+ * screen and keeps colours.  Returns false, without showing anything, when the pager does not
+ * exist, is "cat" or is empty. */
 bool pager_show(str text);

@@ -1,15 +1,15 @@
+/* Reads other processes: /proc, memory, and threads stopped with ptrace. */
 #include "sys/process.h"
 
+#include "arch/ptrace.h"
 #include "base/ban.h"
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,11 +18,12 @@
 
 static bool fail(err *e, int pid, int why, const char *what)
 {
-    if (why == ENOENT || why == ESRCH) return err_sys(e, ESRCH, "cannot look at process %d", pid);
+    if (why == ENOENT || why == ESRCH) return err_sys(e, ESRCH, "cannot inspect process %d", pid);
     return err_sys(e, why, "cannot read %s of process %d", what, pid);
 }
 
-/* Whole lines only: what the kernel writes between two reads may begin in the middle of one. */
+/* Keeps whole lines only, because the content may change between two reads and then begin in the
+ * middle of a line. */
 static bool read_all(int fd, arena *a, str *out, int *why)
 {
     size_t cap = 1 << 16, n = 0;
@@ -101,7 +102,7 @@ bool process_read(int pid, uint64_t address, void *p, size_t n)
 
 /* ---- threads ---- */
 
-enum { STOP_QUICK = 100, STOP_MS = 1000 }; /* looks: one after the other, then one a ms */
+enum { STOP_QUICK = 100, STOP_MS = 1000 }; /* attempts: immediate ones, then one per ms */
 
 static bool cannot_stop(err *e, uint32_t tid, int why)
 {
@@ -110,7 +111,8 @@ static bool cannot_stop(err *e, uint32_t tid, int why)
     return err_sys(e, why, "cannot stop thread %u", tid);
 }
 
-/* A thread deep in the kernel (a dead disk, a vfork) stops when it comes out: not waited for forever. */
+/* Waits for a limited time, because a thread deep in the kernel (a dead disk, a vfork) stops only
+ * when it returns. */
 static pid_t wait_a_while(uint32_t tid, int *status)
 {
     pid_t got = 0;
@@ -125,8 +127,8 @@ static pid_t wait_a_while(uint32_t tid, int *status)
     return got;
 }
 
-/* 0, or why it did not stop.  A signal that arrives before our stop is handed on; the stop comes after
- * it. */
+/* Returns 0, or the reason why the thread did not stop.  A signal that arrives before the stop is
+ * forwarded. */
 static int wait_for_stop(uint32_t tid)
 {
     for (;;) {
@@ -144,7 +146,7 @@ bool process_stop(uint32_t tid, err *e)
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) return cannot_stop(e, tid, errno);
     int why = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0 ? errno : wait_for_stop(tid);
     if (!why) return true;
-    process_resume(tid); /* in vain when it runs: our end lets go of it */
+    process_resume(tid); /* a running thread is released when this process ends */
     return cannot_stop(e, tid, why);
 }
 
@@ -152,23 +154,14 @@ void process_resume(uint32_t tid) { ptrace(PTRACE_DETACH, tid, NULL, NULL); }
 
 bool process_thread_pointer(uint32_t tid, uint64_t *tp, err *e)
 {
-#if defined(__x86_64__)
-    struct user_regs_struct regs = {0};
+    arch_tp_regs regs = {0};
     struct iovec to = {&regs, sizeof regs};
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &to) < 0)
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)ARCH_TP_SET, &to) < 0)
         return cannot_stop(e, tid, errno);
     if (to.iov_len != sizeof regs)
         return err_set(e, ERR_UNSUPPORTED, "thread %u runs 32-bit code", tid);
-    *tp = regs.fs_base;
+    *tp = arch_tp_of(&regs);
     return true;
-#elif defined(__aarch64__)
-    struct iovec to = {tp, sizeof *tp};
-    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_TLS, &to) == 0 ||
-           cannot_stop(e, tid, errno);
-#else
-    (void)tp;
-    return err_set(e, ERR_UNSUPPORTED, "thread %u: no way to its thread pointer here", tid);
-#endif
 }
 
 void process_pause_ms(unsigned ms)

@@ -1,36 +1,37 @@
-/* sys/process.h - another process of this machine, looked at from outside.
+/* sys/process.h - inspects another process.
  *
- * Failures are ERR_SYS: ESRCH when it is gone, EPERM or EACCES when it is not ours to look at. */
+ * Failures are ERR_SYS: ESRCH when the process has ended, EPERM or EACCES without permission. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 enum {
-    PROCESS_MAPS_BYTES = 64 << 20, /* of /proc/PID/maps that are read; the rest is cut */
+    PROCESS_MAPS_BYTES = 64 << 20, /* maximum size of /proc/PID/maps; the rest is dropped */
     PROCESS_NAME_BYTES = 64,
 };
 
-/* All lines of /proc/PID/maps, in the arena. */
+/* Reads all lines of /proc/PID/maps into the arena. */
 NODISCARD bool process_maps(int pid, arena *a, str *out, err *e);
 
-/* Its threads, in ascending order. */
+/* Lists the threads of the process in ascending order. */
 NODISCARD bool process_threads(int pid, arena *a, u32s *out, err *e);
 
-/* What the kernel calls a thread; "" when it is gone. */
+/* Stores the kernel's name of a thread; "" when it has ended. */
 void process_thread_name(int pid, uint32_t tid, char name[PROCESS_NAME_BYTES]);
 
-/* n bytes of its memory.  false: not readable (no `e`: readers of foreign memory expect it); errno
- * says why. */
+/* Reads n bytes of the process's memory.  Returns false and sets errno when they are not readable
+ * (no `e`, because callers expect failures). */
 NODISCARD bool process_read(int pid, uint64_t address, void *p, size_t n);
 
-/* Stops one thread until process_resume (ptrace, which nobody else may be using on it).  Its registers
- * can be asked then and its memory does not change under the reader, unless other threads change it.
+/* Stops one thread until process_resume, with ptrace, so no other tracer may be attached.  Its
+ * registers can be read, and its memory does not change unless other threads change it.  Fails with
  * ETIMEDOUT after about a second. */
 NODISCARD bool process_stop(uint32_t tid, err *e);
 void process_resume(uint32_t tid);
 
-/* Thread pointer of a stopped thread: fs_base, tpidr_el0.  ERR_UNSUPPORTED on other machines. */
+/* Sets *tp to the thread pointer of a stopped thread (fs_base, tpidr_el0).  Fails with
+ * ERR_UNSUPPORTED on other architectures. */
 NODISCARD bool process_thread_pointer(uint32_t tid, uint64_t *tp, err *e);
 
 void process_pause_ms(unsigned ms);

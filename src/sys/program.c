@@ -1,3 +1,4 @@
+/* Finds the file of a command and checks whether it gains privileges. */
 #include "sys/program.h"
 
 #include "base/ban.h"
@@ -21,7 +22,7 @@ bool program_runnable(const char *path, err *e)
 {
     int why = why_not(path);
     if (!why) return true;
-    if (why == ENOENT || why == ENOTDIR) return err_sys(e, ENOENT, "there is no such program");
+    if (why == ENOENT || why == ENOTDIR) return err_sys(e, ENOENT, "program not found");
     return err_sys(e, why, "cannot be run");
 }
 
@@ -47,7 +48,7 @@ bool program_find(const char *name, arena *a, const char **path, err *e)
     for (bool last = !*name; !last;) {
         size_t n = strcspn(list, ":");
         char *p = joined((str){list, n}, name, a);
-        if (!p) return err_set(e, ERR_LIMIT, "out of memory");
+        if (!p) return err_memory(e);
         int why = why_not(p);
         if (!why) {
             *path = p;
@@ -57,7 +58,7 @@ bool program_find(const char *name, arena *a, const char **path, err *e)
         last = !list[n];
         list += n + 1;
     }
-    if (worst == ENOENT) return err_sys(e, ENOENT, "there is no such program in $PATH");
+    if (worst == ENOENT) return err_sys(e, ENOENT, "program not found in $PATH");
     return err_sys(e, worst, "cannot be run");
 }
 
@@ -74,10 +75,10 @@ program_gain program_gains(const char *path)
     char caps[64];
     if (stat(path, &st) != 0 || nothing_gained_here(path)) return PROGRAM_GAINS_NOTHING;
     if (st.st_mode & S_ISUID && st.st_uid != getuid()) return PROGRAM_GAINS_USER;
-    /* setgid without the group's right to execute meant locking once */
+    /* setgid without execute permission of the group means mandatory locking */
     if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getgid())
         return PROGRAM_GAINS_GROUP;
-    /* Capabilities of a file add nothing to root's. */
+    /* File capabilities add nothing to those of root. */
     if (getuid() != 0 && getxattr(path, "security.capability", caps, sizeof caps) > 0)
         return PROGRAM_GAINS_POWERS;
     return PROGRAM_GAINS_NOTHING;

@@ -1,26 +1,28 @@
-/* sys/program.h - the file behind a command, as a shell finds it and as the kernel would run it. */
+/* sys/program.h - finds the file of a command, as a shell does, and its extra privileges. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
 
-/* What running it would give beyond what we have; the loader then ignores LD_PRELOAD. */
+/* Privileges that running the program would add; with any, the loader ignores LD_PRELOAD. */
 typedef enum program_gain {
     PROGRAM_GAINS_NOTHING,
-    PROGRAM_GAINS_USER,  /* setuid to somebody else */
+    PROGRAM_GAINS_USER,  /* setuid to another user */
     PROGRAM_GAINS_GROUP, /* setgid */
     PROGRAM_GAINS_POWERS /* file capabilities */
 } program_gain;
 
-/* The path of a command: itself when it has a slash, otherwise the first in $PATH that can be run.
- * ERR_SYS: ENOENT when there is none, EACCES when what there is cannot be run. */
+/* Sets *path to the path of a command: the name itself if it contains a slash, otherwise the first
+ * executable in $PATH.  Fails with ERR_SYS: ENOENT when there is none, EACCES when it is not
+ * executable. */
 NODISCARD bool program_find(const char *name, arena *a, const char **path, err *e);
 
-/* May `path` be run by us: a file, with the right to execute?  ERR_SYS as above. */
+/* Returns whether this process may execute the file; otherwise ERR_SYS, as program_find. */
 NODISCARD bool program_runnable(const char *path, err *e);
 
-/* Nothing too where the mount or the process forbids to gain anything (nosuid, no_new_privs). */
+/* Returns the gain of a program; PROGRAM_GAINS_NOTHING also where the mount or the process forbids
+ * it (nosuid, no_new_privs). */
 program_gain program_gains(const char *path);
 
-/* Our own file; "" when /proc is not there. */
+/* Stores the path of this program; "" without /proc. */
 void program_self(char *path, size_t n);

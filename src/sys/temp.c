@@ -1,3 +1,4 @@
+/* A temporary directory that signal handlers remove. */
 #include "sys/temp.h"
 
 #include "base/ban.h"
@@ -10,12 +11,12 @@
 
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-/* The one thing a handler has to find: "" when there is no directory. */
+/* Read by the signal handler; "" when there is no directory. */
 static char dir_path[4096];
 static char also_path[256], also_dir[256]; /* "" when there is none */
 static struct sigaction before[ARRAY_LEN(ending)];
 
-/* As getdents64(2) gives it. */
+/* A directory entry as getdents64(2) returns it. */
 typedef struct entry {
     uint64_t inode;
     int64_t offset;
@@ -24,7 +25,7 @@ typedef struct entry {
     char name[];
 } entry;
 
-/* Only calls that signal-safety(7) lists, and getdents64, which opendir would hide behind malloc. */
+/* Uses only calls of signal-safety(7) and getdents64, because opendir allocates. */
 static void remove_files(void)
 {
     int fd = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -42,7 +43,7 @@ static void forget_all(void) { dir_path[0] = also_path[0] = also_dir[0] = '\0'; 
 
 static void remove_all(void)
 {
-    enum { TRIES = 8 }; /* a process that goes on may write once more in between */
+    enum { TRIES = 8 }; /* a process that still runs may write a file in between */
     for (int i = 0; dir_path[0] && i < TRIES; i++) {
         remove_files();
         if (rmdir(dir_path) == 0 || errno != ENOTEMPTY) break;
@@ -56,7 +57,7 @@ static void on_ending(int sig)
 {
     remove_all();
     signal(sig, SIG_DFL);
-    raise(sig); /* comes when the handler returns */
+    raise(sig); /* delivered when the handler returns */
 }
 
 static void guard(void)
@@ -80,14 +81,14 @@ const char *temp_open(const char *name, err *e)
     if (n < 0 || (size_t)n >= sizeof dir_path || !mkdtemp(dir_path)) {
         int why = n > 0 && (size_t)n >= sizeof dir_path ? ENAMETOOLONG : errno;
         dir_path[0] = '\0';
-        err_sys(e, why, "cannot make a temporary directory in %.100s (TMPDIR)", where);
+        err_sys(e, why, "cannot create a temporary directory in %.100s (TMPDIR)", where);
         return NULL;
     }
     guard();
     return dir_path;
 }
 
-/* A handler sees all of it or none. */
+/* Stores a path so that a handler sees all of it or none. */
 static void keep_path(char *to, const char *path)
 {
     memcpy(to + 1, path + 1, strlen(path));
@@ -101,7 +102,7 @@ void temp_also(const char *path, const char *dir)
     if (dir) keep_path(also_dir, dir);
 }
 
-/* With signals blocked, so that a handler does not do the same at the same time. */
+/* Calls `last` with signals blocked, so that a handler does not run at the same time. */
 static void end_with(void (*last)(void))
 {
     if (!dir_path[0]) return;

@@ -1,19 +1,21 @@
-/* sys/temp.h - a directory for files that nobody will miss.
+/* sys/temp.h - a directory for temporary files.
  *
- * One a process, because a signal that ends us must find it: from open to close SIGHUP, SIGINT, SIGQUIT and
- * SIGTERM (unless they are ignored) first remove it, then do what they do. */
+ * A process has at most one, because the signal handlers must find it.  Between open and close,
+ * SIGHUP, SIGINT, SIGQUIT and SIGTERM (unless ignored) first remove the directory and then have
+ * their usual effect. */
 #pragma once
 #include "base/err.h"
 
-/* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path is absolute and stays valid until temp_close.  NULL: `e`. */
+/* Creates $TMPDIR/NAME.XXXXXX (or in /tmp), accessible to this user only.  Returns the absolute
+ * path, which is valid until temp_close; NULL on failure, with the reason in `e`. */
 NODISCARD const char *temp_open(const char *name, err *e);
 
-/* A file elsewhere that goes with the directory, and its own directory unless that is NULL; one, and the paths are copied.  Ignored when
- * they are too long. */
+/* Registers one file elsewhere that is removed with the temporary directory, and the directory
+ * `dir` of that file unless it is NULL.  Copies the paths; ignores paths that are too long. */
 void temp_also(const char *path, const char *dir);
 
-/* Removes the files in it, then itself; directories inside are not ours and stay. */
+/* Removes the files in the directory and the directory itself.  Subdirectories stay. */
 void temp_close(void);
 
-/* Forgets it: another process (a fork of this one) removes it.  Signals do what they did before. */
+/* Forgets the directory, which a fork of this process removes.  Restores the signals. */
 void temp_leave(void);

@@ -1,10 +1,12 @@
+/* Detects the properties of a terminal from the environment. */
 #include "sys/term.h"
 
 #include "base/ban.h"
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* COLORTERM is how terminals say 24 bits; of the names only the old ones mean fewer than 256 today. */
+/* Returns the number of colours.  COLORTERM announces 24 bits; only old terminal names mean fewer
+ * than 256 colours. */
 static unsigned colors(const char *name)
 {
     static const char *const few[] = {"dumb", "linux", "ansi", "vt100", "vt102", "vt220"};
@@ -16,8 +18,8 @@ static unsigned colors(const char *name)
     return rgb || strstr(name, "direct") ? 1 << 24 : 256;
 }
 
-/* By name: the locale need not be installed for its name to say what the terminal shows. */
-static bool says_utf8(void)
+/* Checks the name only, because the locale need not be installed. */
+static bool locale_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -29,8 +31,10 @@ static bool says_utf8(void)
 
 term term_of(int fd)
 {
-    term t = {
-        .tty = isatty(fd) == 1, .width = 80, .colors = colors(getenv("TERM")), .utf8 = says_utf8()};
+    term t = {.tty = isatty(fd) == 1,
+              .width = 80,
+              .colors = colors(getenv("TERM")),
+              .utf8 = locale_is_utf8()};
     if (!t.tty) return t;
     const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
     t.moves = name && strcmp(name, "dumb") != 0;

@@ -1,15 +1,15 @@
-/* sys/term.h - what the other end of a descriptor looks like. */
+/* sys/term.h - the properties of the terminal behind a descriptor. */
 #pragma once
 #include "base/compiler.h"
 
 typedef struct term {
     bool tty;
-    bool color; /* a terminal that is not dumb, and NO_COLOR is not set (no-color.org) */
-    unsigned
-        colors; /* it can show, as TERM and COLORTERM say, also behind a pipe: 0, 256, 1 << 24 */
-    bool moves; /* a terminal that is not dumb: it can take a line back, and run a pager */
-    bool utf8;  /* the locale says so: LC_ALL, LC_CTYPE, LANG */
-    unsigned width; /* columns; 80 when it is no terminal */
+    bool color; /* it is a terminal, not a dumb one, and NO_COLOR is not set (no-color.org) */
+    /* supported colours according to TERM and COLORTERM, also behind a pipe: 0, 256, 1 << 24 */
+    unsigned colors;
+    bool moves;     /* it is a terminal, not a dumb one: it can erase a line and run a pager */
+    bool utf8;      /* according to the locale: LC_ALL, LC_CTYPE, LANG */
+    unsigned width; /* columns; 80 if it is not a terminal */
 } term;
 
 term term_of(int fd);

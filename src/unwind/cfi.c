@@ -1,4 +1,6 @@
-/* Compiles all of an .eh_frame. */
+/* Compiles a whole .eh_frame to an unwind table: walks the records, runs the DWARF program of each
+ * function and collects a row wherever the rule changes. cfi_table.c sorts the rows.  Handlers do
+ * not call this file; it allocates. */
 #include "unwind/internal.h"
 
 #include "base/ban.h"
@@ -17,7 +19,7 @@ bool cfi_find(str hdr, uint64_t address, uint64_t *eh_frame)
 {
     rd r = rd_of(hdr, false);
     uint8_t version = rd_u8(&r), encoding = rd_u8(&r);
-    rd_u16(&r); /* encodings of the search table, which we do not need */
+    rd_u16(&r); /* encodings of the search table, not needed here */
     if (version != 1 || encoding == PE_OMIT || encoding & PE_INDIRECT) return false;
     *eh_frame = cfi_pointer(&r, encoding, address + 4);
     return !r.failed;
@@ -26,14 +28,14 @@ bool cfi_find(str hdr, uint64_t address, uint64_t *eh_frame)
 static bool spent(cfi_compiler *c)
 {
     c->spent = true;
-    return err_set(c->e, ERR_LIMIT, "the memory budget is spent");
+    return err_memory(c->e);
 }
 
 /* ---- rows ---- */
 
 static uint32_t add_wide(cfi_compiler *c, const wide_rule *w)
 {
-    for (size_t i = c->wide.n; i-- > 0 && i + 16 > c->wide.n;) /* neighbours are often the same */
+    for (size_t i = c->wide.n; i-- > 0 && i + 16 > c->wide.n;) /* neighbours often share a rule */
         if (memcmp(&c->wide.v[i], w, sizeof *w) == 0) return RULE_WIDE | (uint32_t)i << 3;
     if (c->wide.n >= (1u << (RULE_BITS - 3)) - 1) return RULE_NONE;
     wide_rule *slot = vec_push(c->a, &c->wide);
@@ -45,7 +47,7 @@ static uint32_t add_wide(cfi_compiler *c, const wide_rule *w)
     return RULE_WIDE | (uint32_t)(c->wide.n - 1) << 3;
 }
 
-/* A row where the rule changes. */
+/* Adds a row if the rule changes here. */
 static void put_row(cfi_compiler *c, uint64_t at, uint32_t rule)
 {
     cfi_function *f = c->f;
@@ -65,7 +67,7 @@ static void put_row(cfi_compiler *c, uint64_t at, uint32_t rule)
 
 static void on_row(cfi_machine *m)
 {
-    cfi_compiler *c = m->who;
+    cfi_compiler *c = m->ctx;
     wide_rule w;
     if (m->loc >= m->end) return;
     uint32_t rule = cfi_rule_of(m, &w);
@@ -101,7 +103,7 @@ static bool add_function(cfi_compiler *c, rd r, const cfi_cie *cie)
                      .loc = fde.start,
                      .end = fde.end,
                      .on_row = on_row,
-                     .who = c,
+                     .ctx = c,
                      .now = cie->first};
     cfi_run(&m, fde.program, address_of(c, &fde.program));
     if (c->spent) return false;
@@ -110,8 +112,9 @@ static bool add_function(cfi_compiler *c, rd r, const cfi_cie *cie)
     return !c->spent;
 }
 
-/* Functions of one CIE mostly follow each other, so the last one is kept; running it is bounded by
- * CFI_CIE_MAX bytes, so records that take turns cost no more than their number. */
+/* Functions of one CIE mostly follow each other, so the last CIE is cached.  Running a CIE is
+ * limited to CFI_CIE_MAX bytes, so records that alternate between CIEs stay linear in their
+ * number. */
 static bool read_records(cfi_compiler *c)
 {
     rd r = rd_of(c->s->eh_frame, false), body;

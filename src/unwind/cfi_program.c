@@ -1,3 +1,6 @@
+/* The interpreter of call frame programs.  The compiler runs it over whole functions, and a signal
+ * handler up to one address, so it does not allocate or call libc.  A value that a rule cannot
+ * express is marked and is not an error, because the following instructions stay valid. */
 #include "unwind/machine.h"
 
 enum {
@@ -24,8 +27,7 @@ enum {
     CFA_VAL_OFFSET,
     CFA_VAL_OFFSET_SF,
     CFA_VAL_EXPRESSION,
-    CFA_NEGATE_RA_STATE =
-        0x2d, /* aarch64: the return address is signed from here on, or no longer */
+    CFA_NEGATE_RA_STATE = 0x2d, /* aarch64: toggles whether the return address is signed */
     CFA_ARGS_SIZE = 0x2e,
     CFA_NEGATIVE_OFFSET_EXTENDED = 0x2f,
     CFA_ADVANCE = 0x40,
@@ -38,7 +40,7 @@ enum {
     OP_BREG31 = 0x8f,
 };
 
-/* ---- a state as a rule ---- */
+/* ---- from a state to a rule ---- */
 
 static bool fits32(int64_t v) { return v > CFI_FAR && v <= INT32_MAX; }
 
@@ -53,8 +55,9 @@ static bool small_k(uint8_t how, int32_t at, uint32_t *k)
     return true;
 }
 
-/* Saved where no rule can say it: as good as lost, but the frames below it are still known. */
-static void drop_odd(uint8_t *how, int32_t *at)
+/* Treats a register that is saved in a way that no rule expresses as unchanged, because the frames
+ * of callees are still right. */
+static void drop_other(uint8_t *how, int32_t *at)
 {
     if (*how == PLACE_AT || *how == PLACE_BY_FP) return;
     *how = PLACE_SAME;
@@ -76,8 +79,8 @@ uint32_t cfi_rule_of(const cfi_machine *m, wide_rule *w)
                     : x86 && s.reg == g->third ? RULE_THIRD
                                                : RULE_NONE;
     uint32_t fp, third;
-    drop_odd(&s.fp, &s.fp_at);
-    drop_odd(&s.third, &s.third_at);
+    drop_other(&s.fp, &s.fp_at);
+    drop_other(&s.third, &s.third_at);
     if (s.how == CFA_REG && kind != RULE_NONE && s.offset >= 0 && s.offset <= RULE_OFFSET_MAX &&
         s.offset % 8 == 0 && small_k(s.fp, s.fp_at, &fp) && small_k(s.third, s.third_at, &third))
         return rule_make(kind, (uint32_t)s.offset, fp, third);
@@ -92,9 +95,9 @@ uint32_t cfi_rule_of(const cfi_machine *m, wide_rule *w)
     return RULE_WIDE;
 }
 
-/* ---- code moves on ---- */
+/* ---- advancing ---- */
 
-/* The state so far holds from m->loc up to `to`. */
+/* Advances to `to`: the current state is valid from m->loc up to there. */
 static void advance(cfi_machine *m, uint64_t to)
 {
     if (m->in_cie) {
@@ -123,7 +126,7 @@ static void advance_by(cfi_machine *m, uint64_t n)
 static void set_place(cfi_machine *m, uint64_t reg, uint8_t how, int64_t at)
 {
     cfi_state *s = &m->now;
-    if (!fits32(at)) how = PLACE_ODD;
+    if (!fits32(at)) how = PLACE_OTHER;
     if (reg == m->regs.fp) s->fp = how, s->fp_at = near(at);
     if (reg == m->regs.third) s->third = how, s->third_at = near(at);
     if (reg == m->regs.ra) s->ra = how, s->ra_at = near(at);
@@ -145,7 +148,7 @@ static void save_at(cfi_machine *m, uint64_t reg, int64_t factored)
 {
     int64_t at;
     bool odd = ckd_mul(&at, factored, m->cie->data_align);
-    set_place(m, reg, odd ? PLACE_ODD : PLACE_AT, odd ? 0 : at);
+    set_place(m, reg, odd ? PLACE_OTHER : PLACE_AT, odd ? 0 : at);
 }
 
 static void set_cfa(cfi_machine *m, uint64_t reg, int64_t offset)
@@ -175,15 +178,16 @@ static rd block(rd *r)
     return b;
 }
 
-/* memcmp, which a handler may not call. */
+/* Compares bytes like memcmp, which handlers must not call. */
 static bool same(const uint8_t *a, const uint8_t *b, size_t n)
 {
     while (n && *a == *b) a++, b++, n--;
     return !n;
 }
 
-/* breg7 8, breg16 0, lit15, and, litK, ge, lit3, shl, plus: what linkers write for .plt.  The stub
- * pushes one word and is 16 bytes long; K is where the push is behind it. */
+/* Recognizes the expression that linkers write for .plt: breg7 8, breg16 0, lit15, and, litK, ge,
+ * lit3, shl, plus.  A stub is 16 bytes long and pushes one word; K is the offset of the first
+ * instruction after the push. */
 static bool plt_expression(rd b, cfi_state *s)
 {
     static const uint8_t head[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a},
@@ -229,7 +233,7 @@ static void place_expression(cfi_machine *m, uint64_t reg, rd b)
 {
     bool by_fp = rd_u8(&b) == OP_BREG0 + m->regs.fp;
     int64_t at = by_fp ? rd_sleb(&b) : 0;
-    set_place(m, reg, by_fp && !b.failed && !rd_left(&b) ? PLACE_BY_FP : PLACE_ODD, at);
+    set_place(m, reg, by_fp && !b.failed && !rd_left(&b) ? PLACE_BY_FP : PLACE_OTHER, at);
 }
 
 static void remember(cfi_machine *m)
@@ -281,10 +285,10 @@ static void step(cfi_machine *m, rd *r, uint64_t address)
     case CFA_SAME_VALUE: set_place(m, rd_uleb(r), PLACE_SAME, 0); break;
     case CFA_REGISTER:
     case CFA_VAL_OFFSET:
-    case CFA_VAL_OFFSET_SF: /* same length of operands */
+    case CFA_VAL_OFFSET_SF: /* the operands have the same length */
         reg = rd_uleb(r);
         rd_uleb(r);
-        set_place(m, reg, PLACE_ODD, 0);
+        set_place(m, reg, PLACE_OTHER, 0);
         break;
     case CFA_REMEMBER_STATE: remember(m); break;
     case CFA_RESTORE_STATE: recall(m); break;
@@ -307,7 +311,7 @@ static void step(cfi_machine *m, rd *r, uint64_t address)
     case CFA_VAL_EXPRESSION:
         reg = rd_uleb(r);
         block(r);
-        set_place(m, reg, PLACE_ODD, 0);
+        set_place(m, reg, PLACE_OTHER, 0);
         break;
     case CFA_ARGS_SIZE: rd_uleb(r); break;
     case CFA_NEGATE_RA_STATE: break; /* the unwinder strips signatures from every address */

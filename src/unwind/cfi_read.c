@@ -1,4 +1,6 @@
-/* Records of .eh_frame: CIEs and FDEs. */
+/* Parses the records of .eh_frame: CIEs, FDEs and encoded pointers.  The compiler and the lookup in
+ * a handler share this file, so it does not call libc.  A record with an unknown version or
+ * encoding is marked unusable and does not affect the others. */
 #include "unwind/machine.h"
 
 enum {
@@ -27,7 +29,7 @@ uint64_t cfi_pointer(rd *r, uint8_t encoding, uint64_t address)
     switch (encoding & PE_BASE) {
     case 0: return v;
     case PE_PCREL: return v + address;
-    default: rd_fail(r); return 0; /* relative to data or text: nobody writes it here */
+    default: rd_fail(r); return 0; /* relative to data or text: not used in .eh_frame */
     }
 }
 
@@ -43,7 +45,7 @@ bool cfi_next_record(rd *r, rd *body)
     return true;
 }
 
-/* A cursor inside of one record, and the address of the record's body. */
+/* The body of a record and its address, from which addresses of cursors in it are computed. */
 typedef struct place_in {
     const uint8_t *body;
     uint64_t address;
@@ -54,7 +56,7 @@ static uint64_t address_of(const place_in *in, const rd *r)
     return in->address + (uint64_t)(r->p - in->body);
 }
 
-/* The letters behind 'z'.  Their data has a length, so an unknown letter does no harm. */
+/* Reads the letters after 'z'.  Their data has a length, so an unknown letter can be skipped. */
 static void read_augmentation(const uint8_t *letters, size_t n, rd data, const place_in *in,
                               cfi_cie *cie)
 {
@@ -72,7 +74,8 @@ static void read_augmentation(const uint8_t *letters, size_t n, rd data, const p
         }
 }
 
-/* The length of the terminated string at r, at most AUGMENTATION_MAX; beyond that the cursor fails. */
+/* Returns the length of the terminated string at r.  The cursor fails if it exceeds
+ * AUGMENTATION_MAX. */
 static size_t letters_at(rd *r)
 {
     size_t n = 0;

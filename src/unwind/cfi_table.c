@@ -1,9 +1,11 @@
-/* Rows of functions, in the order of their addresses, as one table. */
+/* Sorts the rows of all functions by address and builds the table with its buckets.  Overlapping
+ * functions are truncated, and gaps between functions get RULE_NONE, so that a search needs no end
+ * addresses. */
 #include "unwind/internal.h"
 
 #include "base/ban.h"
 
-enum { SHIFT_MIN = 6 }; /* 64 bytes of code */
+enum { SHIFT_MIN = 6 }; /* a bucket covers at least 64 bytes of code */
 
 static int by_start(const void *x, const void *y)
 {
@@ -21,15 +23,17 @@ static bool push(cfi_compiler *c, unwind_table *t, size_t *cap, unwind_row row)
     return true;
 }
 
-/* A function that begins inside another ends it: the linker keeps such only by mistake. */
+/* Writes the rows of all functions.  A function that begins inside another one ends that one.
+ * Linkers leave such overlaps only by mistake.
+ * */
 static bool lay_out(cfi_compiler *c, unwind_table *t, size_t cap)
 {
     uint32_t end = 0;
     for (size_t i = 0; i < c->functions.n; i++) {
         const cfi_function *f = &c->functions.v[i];
         while (t->n_rows && t->rows[t->n_rows - 1].pc >= f->start && end > f->start) t->n_rows--;
-        /* Nobody runs the filling between functions, but who makes a stack by hand returns to the first
-         * byte of a function, and the byte before it has to be known as none. */
+        /* Padding between functions is never executed, but a prepared stack returns to the first
+         * byte of a function, and the lookup of the byte before it must find RULE_NONE. */
         if (f->start > end && !push(c, t, &cap, (unwind_row){end, RULE_NONE})) return false;
         for (uint32_t k = 0; k < f->n_rows; k++)
             if (!push(c, t, &cap, c->rows.v[f->first_row + k])) return false;
@@ -38,7 +42,7 @@ static bool lay_out(cfi_compiler *c, unwind_table *t, size_t cap)
     return push(c, t, &cap, (unwind_row){end, RULE_NONE});
 }
 
-/* Not more than a bucket for four rows, so that a table costs 9 bytes a row however far apart they are. */
+/* Adds at most one bucket per four rows, so that a table costs at most 9 bytes per row. */
 static bool add_buckets(cfi_compiler *c, unwind_table *t)
 {
     if (!t->n_rows) return true;
@@ -47,7 +51,7 @@ static bool add_buckets(cfi_compiler *c, unwind_table *t)
     while (last >> t->shift > t->n_rows / 4 + 1) t->shift++;
     t->n_buckets = (last >> t->shift) + 2;
     t->buckets = arena_array(c->a, t->n_buckets, sizeof *t->buckets);
-    if (!t->buckets) return err_set(c->e, ERR_LIMIT, "the memory budget is spent");
+    if (!t->buckets) return err_memory(c->e);
     uint32_t row = 0;
     for (uint32_t b = 0; b < t->n_buckets; b++) {
         uint64_t start = (uint64_t)b << t->shift;
@@ -69,7 +73,7 @@ bool cfi_make_table(cfi_compiler *c, unwind_table *t)
         }
     t->rows = arena_array(c->a, cap, sizeof *t->rows);
     t->wide = arena_array(c->a, c->wide.n, sizeof *t->wide);
-    if (!t->rows || !t->wide) return err_set(c->e, ERR_LIMIT, "the memory budget is spent");
+    if (!t->rows || !t->wide) return err_memory(c->e);
     t->n_wide = (uint32_t)c->wide.n;
     if (c->wide.n) memcpy(t->wide, c->wide.v, c->wide.n * sizeof *t->wide);
     return lay_out(c, t, cap) && add_buckets(c, t);

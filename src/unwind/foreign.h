@@ -1,14 +1,17 @@
-/* unwind/foreign.h - objects of another process, from files mapped here, to unwind copies of its stacks.
+/* unwind/foreign.h - objects of another process, from files mapped here, to unwind copies of its
+ * stacks.
  *
- *     map the files that /proc/PID/maps names, fill an object_source each (file, n_file, bias), object_open()
+ *     map the files in /proc/PID/maps, fill an object_source for each, call object_open()
  *     unwind_snapshot *s = foreign_open(objects, n, &e);
  *     unwind_copy(s, &regs, known, &copy, pcs, max);
  *
- * Nothing of this process is read but the files' bytes and the copy.  Not for handlers. */
+ * The walk reads only the bytes of the files and the copy.  Signal handlers must not call these
+ * functions. */
 #pragma once
 #include "base/err.h"
 #include "unwind/unwind.h"
 
-/* Copies the objects; their files must stay mapped until foreign_close().  Objects may not overlap.  NULL: no memory. */
+/* Copies the objects; their files must stay mapped until foreign_close().  Objects must not
+ * overlap.  Returns NULL when out of memory. */
 NODISCARD unwind_snapshot *foreign_open(const unwind_object *objects, size_t n, err *e);
 void foreign_close(unwind_snapshot *s);

@@ -1,12 +1,15 @@
-/* Frames without a rule: code made at run time, hand-written assembler, objects without .eh_frame. */
-#include "unwind/code.h"
+/* Steps over frames without a rule: code generated at run time, hand-written assembler, objects
+ * without .eh_frame.  Each method needs evidence (a call before the return address, an epilogue
+ * that leads to one), because a wrong guess produces a plausible but false stack. docs/unwind.md
+ * lists the order. */
+#include "arch/code.h"
 #include "unwind/walk.h"
 
 enum {
-    AHEAD_MAX = 8 << 10, /* bytes of code that are searched for an epilogue */
-    EXITS_MAX = 32,      /* places in them that may be one */
-    WORDS_MAX = 64,      /* of the stack, that are searched for a return address */
-    SPARSE = 8 << 10, /* bytes of code a function with a rule: more than that, and most have none */
+    AHEAD_MAX = 8 << 10, /* maximum bytes of code searched for an epilogue */
+    EXITS_MAX = 32,      /* maximum number of candidate epilogues in them */
+    WORDS_MAX = 64,      /* maximum words of the stack searched for a return address */
+    SPARSE = 8 << 10,    /* bytes of code per function with a rule; above this, most have no rule */
 };
 
 /* ---- code and return addresses ---- */
@@ -25,7 +28,8 @@ const uint8_t *walk_code(unwind_snapshot *s, uintptr_t at, size_t n)
     return (const uint8_t *)at;
 }
 
-/* Is ra behind a call?  Code made at run time, which is in no object, is asked about. */
+/* Returns whether a call ends at ra.  Sets *target to the target of a direct call, else to 0.  For
+ * code outside all objects (generated at run time), walk_code() checks that it is readable. */
 static bool behind_call(unwind_snapshot *s, uintptr_t ra, uintptr_t *target)
 {
     int32_t rel = 0;
@@ -36,7 +40,7 @@ static bool behind_call(unwind_snapshot *s, uintptr_t ra, uintptr_t *target)
     return true;
 }
 
-/* The same, in an object. */
+/* Like behind_call(), but only for code in an object. */
 static bool follows_call(unwind_snapshot *s, uintptr_t ra, uintptr_t *target)
 {
     return s && walk_object(s, ra - 1) && behind_call(s, ra, target);
@@ -47,7 +51,7 @@ bool walk_returns(unwind_snapshot *s, uintptr_t ra, lookup *l, uintptr_t *target
     return follows_call(s, ra, target) && rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE;
 }
 
-/* ---- ways on ---- */
+/* ---- steps ---- */
 
 static bool guessed(walk *k, uintptr_t ra, uintptr_t cfa, uintptr_t fp, uintptr_t third)
 {
@@ -57,8 +61,9 @@ static bool guessed(walk *k, uintptr_t ra, uintptr_t cfa, uintptr_t fp, uintptr_
     return true;
 }
 
-/* A return address that no call pushed: somebody who prepared a stack put it there (makecontext, boost::context), and it
- * is the end.  It is the start of a function, with nothing before it; or a rule led here, and no call is before it. */
+/* Returns whether the return address was written by code that prepared a stack (makecontext,
+ * boost::context) and not pushed by a call.  Then the stack ends here.  Such an address is the
+ * start of a function, or a rule led to it and no call precedes it. */
 static bool made_by_hand(const walk *k, unwind_snapshot *s, lookup *l)
 {
     uintptr_t pc = k->f.r.pc, target;
@@ -68,15 +73,16 @@ static bool made_by_hand(const walk *k, unwind_snapshot *s, lookup *l)
            !follows_call(s, pc, &target);
 }
 
-/* Does the object say anything at all? */
+/* Returns whether the object has any rules. */
 static bool has_rules(const unwind_object *o)
 {
     return o->hdr.n || atomic_load_explicit(&o->table, memory_order_relaxed);
 }
 
-/* Can ra be a return address?  In an object: it has a rule, or it has none and a call is before it (V8's builtins).  Code
- * made at run time need not call: Java's interpreter pushes addresses of stubs by hand.  It can be read, and is not on the
- * stack.  Without a snapshot, or where code cannot be read, anything goes. */
+/* Returns whether ra can be a return address.  In an object it has a rule, or a call precedes it
+ * (V8's builtins).  Code generated at run time may not use calls: Java's interpreter pushes
+ * addresses of stubs.  There ra must be readable and not on the stack.  Without a snapshot, or
+ * where the code cannot be read, every address is accepted. */
 static bool plausible(const walk *k, unwind_snapshot *s, uintptr_t ra, lookup *l)
 {
     uintptr_t target;
@@ -87,8 +93,8 @@ static bool plausible(const walk *k, unwind_snapshot *s, uintptr_t ra, lookup *l
     return rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE || behind_call(s, ra, &target);
 }
 
-/* Interrupted in a stub without a rule?  Code that runs can be read, but a program that jumped to where a
- * library was may be dying just now: walk_code() asks. */
+/* Returns CFA - sp for a thread interrupted in a stub without a rule; 0: not in a stub. walk_code()
+ * checks that the code is readable, because the library may have been unloaded. */
 static uint32_t stub_offset(const walk *k, unwind_snapshot *s)
 {
     uintptr_t pc = k->f.r.pc;
@@ -97,8 +103,8 @@ static uint32_t stub_offset(const walk *k, unwind_snapshot *s)
     return code ? arch_stub(code + ARCH_STUB) : 0;
 }
 
-/* The end of a stack that was prepared by hand, as Go does it: the frame pointers end, and the return address is in an
- * object but not behind a call (runtime.goexit + 1). */
+/* Returns whether this is the end of a stack that Go prepared: the chain of frame pointers ends,
+ * and the return address is in an object but not after a call (runtime.goexit + 1). */
 static bool prepared(unwind_snapshot *s, uintptr_t ra, lookup *l)
 {
     uintptr_t target;
@@ -106,10 +112,11 @@ static bool prepared(unwind_snapshot *s, uintptr_t ra, lookup *l)
            rule_kind(rule_at(s, ra - 1, l)) == RULE_NONE;
 }
 
-/* A frame pointer is sane when it is aligned, not below sp, in the stack, and the words saved there can be a return
- * address and lead further up.  If the return address follows a call in code that has a rule, the saved word may be
- * anything: that code need not keep frame pointers (V8's JSEntry, called from C++).
- * false: not sane; otherwise *more tells whether there is a caller. */
+/* Follows the frame pointer if it is sane: aligned, not below sp, inside the stack, and the two
+ * words there are a possible return address and a higher frame pointer.  If the return address
+ * follows a call in code with a rule, the saved frame pointer may be anything, since that code may
+ * not keep one (V8's JSEntry, called from C++).  Returns false if the frame pointer is not sane;
+ * otherwise sets *more to whether there is a caller. */
 static bool by_frame_pointer(walk *k, unwind_snapshot *s, lookup *l, bool *more)
 {
     uintptr_t fp = k->f.r.fp, next, ra, target;
@@ -123,9 +130,10 @@ static bool by_frame_pointer(walk *k, unwind_snapshot *s, lookup *l, bool *more)
     return *more = guessed(k, ra, fp + 16, next, k->f.r.third), true;
 }
 
-/* The code switched stacks, and its frame pointer still points to the one it came from: runtime.asmcgocall and
- * runtime.systemstack of Go.  The pair there must be beyond doubt: behind a call, and leading upwards.  The page is asked
- * about like those of any stack whose bounds are not known. */
+/* Follows a frame pointer to another stack.  Go's runtime.asmcgocall and runtime.systemstack
+ * switch stacks and leave the frame pointer on the old one.  The return address there must follow
+ * a call and the saved frame pointer must lead up.  The kernel checks the page, as for any stack
+ * with unknown bounds. */
 static bool by_other_stack(walk *k, unwind_snapshot *s, bool *more)
 {
     enum { FRAME_MAX = 1 << 20 };
@@ -138,15 +146,17 @@ static bool by_other_stack(walk *k, unwind_snapshot *s, bool *more)
     return *more = guessed(k, ra, fp + 16, next, k->f.r.third), true;
 }
 
-/* Leaves a frame as its epilogue would.  false: there is no return address where it leads. */
+/* Leaves a frame as its epilogue would.  Returns false if that does not lead to a return address.
+ */
 static bool by_exit(walk *k, unwind_snapshot *s, const code_exit *x)
 {
     uintptr_t sp = k->f.r.sp, fp = k->f.r.fp, third = k->f.r.third, ra, target;
     if (x->reload && (!fetch(&k->w, sp + x->reload_at, &sp, true) || sp <= k->f.r.sp)) return false;
     if (!fetch(&k->w, sp + x->size, &ra, true) || !follows_call(s, ra, &target)) return false;
-    uintptr_t at = x->fp                    ? sp + x->fp - 1
-                   : fp + 8 == sp + x->size ? fp
-                                            : 0; /* a usual frame has it below */
+    uintptr_t at = x->fp ? sp + x->fp - 1
+                   : fp + 8 == sp + x->size
+                       ? fp
+                       : 0; /* an ordinary frame saves it below the return address */
     if (at && !fetch(&k->w, at, &fp, true)) return false;
     if (x->third && !fetch(&k->w, sp + x->third - 1, &third, true)) return false;
     if (at) k->known |= UNWIND_KNOWN_FP;
@@ -154,19 +164,20 @@ static bool by_exit(walk *k, unwind_snapshot *s, const code_exit *x)
     return guessed(k, ra, sp + x->size + 8, fp, third);
 }
 
-/* Looks for the end of the function behind pc.  A byte of another instruction may look like a ret: only an epilogue that
- * leads to a return address counts.  false: none did. */
+/* Searches the code after pc for the end of the function.  A byte inside another instruction may
+ * look like a ret, so only an epilogue that leads to a return address counts.  Returns false if
+ * none does. */
 static bool by_epilogue(walk *k, unwind_snapshot *s, lookup *l, bool *more)
 {
     uintptr_t pc = k->f.r.pc;
     const unwind_object *o = s ? walk_object(s, pc) : NULL;
     size_t n =
-        o ? AHEAD_MAX : PAGE - pc % PAGE; /* code made at run time: no further than its page */
+        o ? AHEAD_MAX : PAGE - pc % PAGE; /* in generated code only up to the end of the page */
     if (o && n > o->code.at + o->code.n - pc) n = (size_t)(o->code.at + o->code.n - pc);
     const uint8_t *code = walk_code(s, pc, n);
     if (!code) return false;
     size_t at = code_next_ret(code, 0, n);
-    bool own = true; /* not behind the end of the function, as far as we can tell */
+    bool own = true; /* still inside the function, as far as the code shows */
     for (unsigned i = 0; at < n && i < EXITS_MAX; i++, at = code_next_ret(code, at + 1, n)) {
         code_exit x;
         code_epilogue(code, at, &x);
@@ -177,7 +188,8 @@ static bool by_epilogue(walk *k, unwind_snapshot *s, lookup *l, bool *more)
     return false;
 }
 
-/* The first word above sp that a call can have left.  If fp points to the word below it, that is the caller's. */
+/* Takes the first word above sp that a call can have pushed.  If fp points to the word below it,
+ * that word is the caller's frame pointer. */
 static bool by_search(walk *k, unwind_snapshot *s, lookup *l, bool *more)
 {
     uintptr_t at = (k->f.r.sp + 7) & ~(uintptr_t)7, fp = k->f.r.fp, ra, target;
@@ -190,8 +202,9 @@ static bool by_search(walk *k, unwind_snapshot *s, lookup *l, bool *more)
     return false;
 }
 
-/* Assembler in an object whose other functions have rules: it keeps no frame pointer as a rule, and the one that is in the
- * register belongs to a caller.  Of a copy the code may be missing: then it is as good as any other. */
+/* Returns whether pc is in assembler code of an object whose other functions have rules.  Such code
+ * rarely keeps a frame pointer, so the register still holds a caller's.  Returns false if the code
+ * is missing, which is possible when a copy is unwound. */
 static bool is_assembler(unwind_snapshot *s, uintptr_t pc)
 {
     object_index x;
@@ -199,7 +212,8 @@ static bool is_assembler(unwind_snapshot *s, uintptr_t pc)
     return o && o->hdr.n && object_read_index(o, &x) && x.n_search > (o->hi - o->lo) / SPARSE;
 }
 
-/* A function that was interrupted may not have set its frame pointer yet, or never do: its epilogue comes first. */
+/* For an interrupted function, tries the epilogue before the frame pointer, which the function may
+ * not have set yet or never sets. */
 NOINLINE bool walk_guess(walk *k, unwind_snapshot *s, lookup *l)
 {
     bool more;
@@ -212,6 +226,6 @@ NOINLINE bool walk_guess(walk *k, unwind_snapshot *s, lookup *l)
     if (by_frame_pointer(k, s, l, &more) || by_other_stack(k, s, &more)) return more;
     if (!l->lean && by_search(k, s, l, &more)) return more;
     if (!(k->known & UNWIND_KNOWN_FP)) return stop(k, UNWIND_NO_REGISTER);
-    /* The ABI marks the outermost frame by fp = 0, and fibers begin so. */
+    /* The ABI marks the outermost frame with fp = 0, and fibers start that way. */
     return stop(k, k->f.r.fp || k->f.exact || k->f.guess ? UNWIND_NO_RULE : UNWIND_WHOLE);
 }

@@ -1,11 +1,12 @@
-/* unwind/internal.h - between the parts of the compiler: cfi.c reads all records, cfi_table.c makes the table. */
+/* unwind/internal.h - shared by the parts of the compiler: cfi.c reads the records, cfi_table.c
+ * builds the table. */
 #pragma once
 #include "unwind/cfi.h"
 #include "base/vec.h"
 #include "unwind/machine.h"
 
 typedef struct cfi_function {
-    uint32_t start, end; /* offsets of code */
+    uint32_t start, end; /* offsets in the code */
     uint32_t first_row, n_rows;
 } cfi_function;
 
@@ -17,10 +18,10 @@ typedef struct cfi_compiler {
     VEC(unwind_row) rows;
     VEC(wide_rule) wide;
     VEC(cfi_function) functions;
-    cfi_function *f; /* the one that is being compiled */
-    bool spent;      /* the budget */
+    cfi_function *f; /* the function being compiled */
+    bool spent;      /* the memory budget is exhausted */
     cfi_counts n;
 } cfi_compiler;
 
-/* Rows of functions in order of address, without overlap, with buckets. */
+/* Builds the table: rows in order of address, without overlap, and buckets. */
 NODISCARD bool cfi_make_table(cfi_compiler *c, unwind_table *out);

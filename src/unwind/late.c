@@ -1,17 +1,18 @@
-/* Objects that the loader mapped since the snapshot was made: a library that was dlopen'ed a millisecond ago.
+/* Finds objects that the loader mapped after the snapshot was made, such as a library that was
+ * just dlopen'ed.
  *
- * A handler finds them in the loader's list for debuggers (struct r_debug, from DT_DEBUG of the program).  That list is
- * memory of the process: unlike /proc/self/maps it needs no file, works under seccomp and chroot, and costs 10 ns an
- * object.  Another thread may be changing it: nothing is read before the kernel said that it can be, the walk is bounded,
- * and the object must hold pc in its own program headers. */
+ * A handler reads the loader's list for debuggers (struct r_debug, from DT_DEBUG of the program).
+ * That list is plain memory: unlike /proc/self/maps it needs no file, works under seccomp and
+ * chroot, and costs 10 ns per object.  Another thread may be changing it, so the kernel checks
+ * every page before it is read, the walk is bounded, and the object must contain pc according to
+ * its own program headers. */
 #include "unwind/walk.h"
 
 #include <link.h>
 #include <time.h>
 
 enum {
-    EVERY_NS =
-        20000000, /* between two looks that find nothing: code made at run time is in no object either */
+    EVERY_NS = 20000000, /* minimum time after a failed search: generated code is in no object */
     OBJECTS_MAX = 8192,
     PHDRS_MAX = 64,
 };
@@ -31,7 +32,8 @@ static bool readable(uintptr_t p, size_t n)
     return true;
 }
 
-/* The object that begins closest below pc.  Objects do not overlap, so no other can hold it. */
+/* Returns the object that begins closest below pc.  Objects do not overlap, so no other one can
+ * contain pc. */
 static uintptr_t base_below(const struct r_debug *d, uintptr_t pc)
 {
     uintptr_t best = 0, page = 0;
@@ -54,7 +56,7 @@ static bool is_elf(const Elf64_Ehdr *h)
            h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum <= PHDRS_MAX && h->e_phoff < PAGE;
 }
 
-/* The ELF header lies at the load address, unless a linker script put it elsewhere. */
+/* Opens the object at `base`, where its ELF header is unless a linker script moved it. */
 static bool open_at(uintptr_t base, unwind_object *o)
 {
     const Elf64_Ehdr *h = (const Elf64_Ehdr *)base;
@@ -65,15 +67,16 @@ static bool open_at(uintptr_t base, unwind_object *o)
                                         .n_phdr = n,
                                         .bias = base,
                                         .machine = ARCH_MACHINE,
-                                        .ask = true},
+                                        .unloadable = true},
                        o);
 }
 
-static unwind_object *look(unwind_snapshot *s, uintptr_t pc)
+static unwind_object *find_in_loader(unwind_snapshot *s, uintptr_t pc)
 {
     uint32_t at = atomic_load_explicit(&s->n_late, memory_order_relaxed);
     uintptr_t base = at < LATE_SLOTS ? base_below(s->loader, pc) : 0;
-    late_slot *slot = base ? &s->late[at] : NULL; /* ours: `looking` is claimed */
+    late_slot *slot =
+        base ? &s->late[at] : NULL; /* no other handler writes it: this one set `searching` */
     if (!slot || !open_at(base, &slot->o) || pc < slot->o.lo || pc >= slot->o.hi) return NULL;
     atomic_store_explicit(&slot->ready, 1, memory_order_release);
     atomic_store_explicit(&s->n_late, at + 1, memory_order_release);
@@ -85,11 +88,11 @@ NOINLINE unwind_object *walk_late(unwind_snapshot *s, uintptr_t pc)
     if (!s->loader || atomic_load_explicit(&s->n_late, memory_order_relaxed) >= LATE_SLOTS)
         return NULL;
     uint64_t t = now();
-    if (t < atomic_load_explicit(&s->look_after, memory_order_relaxed) ||
-        atomic_exchange_explicit(&s->looking, 1, memory_order_acquire))
+    if (t < atomic_load_explicit(&s->search_after, memory_order_relaxed) ||
+        atomic_exchange_explicit(&s->searching, 1, memory_order_acquire))
         return NULL;
-    unwind_object *o = look(s, pc);
-    if (!o) atomic_store_explicit(&s->look_after, t + EVERY_NS, memory_order_relaxed);
-    atomic_store_explicit(&s->looking, 0, memory_order_release);
+    unwind_object *o = find_in_loader(s, pc);
+    if (!o) atomic_store_explicit(&s->search_after, t + EVERY_NS, memory_order_relaxed);
+    atomic_store_explicit(&s->searching, 0, memory_order_release);
     return o;
 }

@@ -1,27 +1,30 @@
+/* Looks up one rule in the mapped .eh_frame of an object: .eh_frame_hdr, then the FDE, then its
+ * CIE.  A handler calls this, possibly while another thread unloads the object, so the kernel
+ * checks every page of an object that may be unloaded before it is read. */
 #include "unwind/object.h"
 
-#include "unwind/arch.h"
+#include "arch/syscall.h"
 
 enum {
     PAGE = 4096,
     PE_OMIT = 0xff,
     PE_INDIRECT = 0x80,
     PE_DATAREL_SDATA4 =
-        0x3b, /* what every linker writes: two words of 32 bits, relative to .eh_frame_hdr */
-    RECORD_MAX = 64 << 10, /* bytes of one CIE or FDE; clang has some of 2 KiB */
+        0x3b, /* the encoding that all linkers write: two 32-bit words, relative to .eh_frame_hdr */
+    RECORD_MAX = 64 << 10, /* maximum bytes of one CIE or FDE; the largest in clang are 2 KiB */
 };
 
-/* ---- which bytes may be read ---- */
+/* ---- readable bytes ---- */
 
-/* The page that the kernel was asked about last. */
-typedef struct asker {
+/* Remembers the last page that the kernel reported as readable. */
+typedef struct page_check {
     const unwind_object *o;
     uintptr_t page;
-} asker;
+} page_check;
 
-static bool may_read(asker *a, const void *p, size_t n)
+static bool may_read(page_check *a, const void *p, size_t n)
 {
-    if (!a->o->ask || !n) return true;
+    if (!a->o->unloadable || !n) return true;
     uintptr_t first = (uintptr_t)p & ~(uintptr_t)(PAGE - 1), last = (uintptr_t)p + n - 1;
     for (uintptr_t page = first; page <= last; page += PAGE) {
         if (page == a->page) continue;
@@ -33,13 +36,13 @@ static bool may_read(asker *a, const void *p, size_t n)
 
 bool object_reach(const unwind_object *o, const void *p, size_t n)
 {
-    asker a = {o, 1};
+    page_check a = {o, 1};
     return may_read(&a, p, n);
 }
 
 /* ---- opening ---- */
 
-/* The bytes of a segment, as far as the file has them. */
+/* Returns the bytes of a segment, as far as the file contains them. */
 static unwind_bytes segment(const object_source *s, const Elf64_Phdr *p)
 {
     uint64_t at = s->bias + p->p_vaddr, n = p->p_filesz;
@@ -49,7 +52,7 @@ static unwind_bytes segment(const object_source *s, const Elf64_Phdr *p)
     return (unwind_bytes){s->file + p->p_offset, n, at};
 }
 
-/* The rest of `b` from a run-time address on. */
+/* Returns the part of `b` from a run-time address on. */
 static unwind_bytes bytes_from(const unwind_bytes *b, uint64_t at)
 {
     uint64_t skip = at - b->at;
@@ -57,7 +60,7 @@ static unwind_bytes bytes_from(const unwind_bytes *b, uint64_t at)
     return (unwind_bytes){b->p + skip, b->n - skip, at};
 }
 
-/* The readable segment that holds an address. */
+/* Returns the readable segment that contains an address. */
 static unwind_bytes segment_of(const object_source *s, uint64_t at)
 {
     for (size_t i = 0; i < s->n_phdr; i++) {
@@ -82,8 +85,10 @@ bool object_open(const object_source *s, unwind_object *o)
         if (p->p_flags & PF_R && (!text || p->p_filesz > text->p_filesz)) text = p;
     }
     if (lo >= hi) return false;
-    *o = (unwind_object){
-        .lo = (uintptr_t)lo, .hi = (uintptr_t)hi, .machine = s->machine, .ask = s->ask};
+    *o = (unwind_object){.lo = (uintptr_t)lo,
+                         .hi = (uintptr_t)hi,
+                         .machine = s->machine,
+                         .unloadable = s->unloadable};
     if (text) o->code = segment(s, text);
     if (!hdr_size) return true;
     o->frames = segment_of(s, hdr);
@@ -92,9 +97,9 @@ bool object_open(const object_source *s, unwind_object *o)
     return true;
 }
 
-/* ---- .eh_frame_hdr: version, three encodings, the address of .eh_frame, the count, the table ---- */
+/* ---- .eh_frame_hdr: version, three encodings, address of .eh_frame, count, table ---- */
 
-static bool read_index(asker *a, object_index *x)
+static bool read_index(page_check *a, object_index *x)
 {
     enum { HEAD_MAX = 4 + 8 + 8 };
     const unwind_bytes *hdr = &a->o->hdr;
@@ -116,7 +121,7 @@ static bool read_index(asker *a, object_index *x)
 
 bool object_read_index(const unwind_object *o, object_index *x)
 {
-    asker a = {o, 1};
+    page_check a = {o, 1};
     return read_index(&a, x);
 }
 
@@ -129,8 +134,8 @@ static int64_t word_at(const uint8_t *p)
     return v;
 }
 
-/* The FDE of the last function that begins at pc or before it, as a run-time address; 0: none. */
-static uint64_t find_fde(asker *a, uint64_t pc)
+/* Returns the address of the FDE of the last function that begins at or before pc; 0: none. */
+static uint64_t find_fde(page_check *a, uint64_t pc)
 {
     object_index x;
     if (!read_index(a, &x)) return 0;
@@ -149,8 +154,8 @@ static uint64_t find_fde(asker *a, uint64_t pc)
     return hdr_at + (uint64_t)word_at(x.search + 8 * (size_t)(lo - 1) + 4);
 }
 
-/* The record at a run-time address: its body behind the length. */
-static bool record_at(asker *a, uint64_t at, rd *body)
+/* Reads the record at a run-time address.  Sets *body to the bytes after the length. */
+static bool record_at(page_check *a, uint64_t at, rd *body)
 {
     const unwind_bytes *f = &a->o->frames;
     if (at < f->at || at - f->at >= f->n) return false;
@@ -166,8 +171,9 @@ static uint64_t address_of(const unwind_object *o, const rd *r)
     return o->frames.at + (uint64_t)(r->p - o->frames.p);
 }
 
-/* Out of line, like run_fde: each has a machine on the stack, and only one at a time. */
-static NOINLINE bool cie_at(asker *a, uint64_t at, cfi_regs regs, cfi_cie *cie)
+/* Reads the CIE at a run-time address.  Not inlined, like run_fde(), because each has a cfi_machine
+ * on its stack and the two must not add up. */
+static NOINLINE bool cie_at(page_check *a, uint64_t at, cfi_regs regs, cfi_cie *cie)
 {
     rd body;
     if (!record_at(a, at, &body) || rd_u32(&body) != 0) return false;
@@ -186,7 +192,7 @@ static NOINLINE uint32_t run_fde(const unwind_object *o, const cfi_fde *f, const
 
 uint32_t object_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
 {
-    asker a = {o, 1};
+    page_check a = {o, 1};
     cfi_regs regs;
     rd body;
     cfi_cie cie;

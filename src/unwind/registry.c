@@ -1,6 +1,9 @@
+/* Tracks the objects that the loader has mapped and publishes snapshots of them for handlers.
+ * This is the only file of the unwinder that allocates and calls the loader.  Replaced snapshots
+ * and unloaded objects are freed later, when no handler reads them (snapshot.h). */
 #include "unwind/registry.h"
 
-#include "unwind/arch.h"
+#include "arch/machine.h"
 #include "unwind/cfi.h"
 #include "base/hash.h"
 #include <link.h>
@@ -12,17 +15,17 @@
 
 enum {
     MAX_BYTES = 64 << 20,
-    SCRATCH_BYTES = 64 << 20, /* for compiling one object, at least */
-    FUNCTION_BYTES = 18,      /* of a table, at least: a row and its end, most have many more */
+    SCRATCH_BYTES = 64 << 20, /* minimum budget for compiling one object */
+    FUNCTION_BYTES = 18,      /* minimum table size of a function: a row and its end */
 };
 
-/* One object of the loader.  `o` is first: handlers see only that part. */
+/* One object of the loader.  `o` comes first, because handlers see only that part. */
 typedef struct entry {
     unwind_object o;
-    uint64_t
-        id; /* hash of its build id or name: another object may come to lie at the same place */
+    /* Hash of its build id or name: another object may later have the same address. */
+    uint64_t id;
     unwind_table table;
-    void *block; /* the table's memory */
+    void *block; /* memory of the table */
     size_t bytes;
     bool seen, tried, over;
 } entry;
@@ -33,9 +36,9 @@ typedef struct entries {
 } entries;
 
 struct unwind_registry {
-    _Alignas(64) unwind_door door; /* first, on a line of its own: handlers write it */
+    _Alignas(64) unwind_gate gate; /* first, on its own cache line, because handlers write it */
     _Alignas(64) entries live;
-    entries gone; /* freed with the snapshots that know them */
+    entries gone; /* freed together with the snapshots that refer to them */
     unwind_snapshot *retired;
     unsigned long long adds, subs;
     const void *loader; /* struct r_debug */
@@ -78,11 +81,11 @@ static void *map(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* ---- what the loader has ---- */
+/* ---- scanning the loader's list ---- */
 
 typedef struct scan {
     unwind_registry *r;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
     bool lost;   /* objects were unloaded since the last scan */
     unsigned long long adds, subs;
 } scan;
@@ -93,10 +96,10 @@ static object_source source_of(const unwind_registry *r, const struct dl_phdr_in
                            .n_phdr = i->dlpi_phnum,
                            .bias = i->dlpi_addr,
                            .machine = ARCH_MACHINE,
-                           .ask = r->scanned || r->o.late};
+                           .unloadable = r->scanned || r->o.late};
 }
 
-/* The build id, when there is one in the object's notes; otherwise its name. */
+/* Returns a hash of the build id if the object has one, otherwise of its name. */
 static uint64_t id_of(const struct dl_phdr_info *i)
 {
     for (size_t k = 0; k < i->dlpi_phnum; k++) {
@@ -124,19 +127,20 @@ static entry *known(const unwind_registry *r, const unwind_object *o, uint64_t i
     return NULL;
 }
 
-/* Bytes are read while the loader's lock is held: no need to ask. */
+/* Adds or updates one object.  The loader's lock is held, so the object cannot be unloaded and
+ * pages need no check. */
 static void visit(scan *s, const struct dl_phdr_info *i)
 {
     unwind_object o;
     object_source source = source_of(s->r, i);
-    bool ask = source.ask;
-    source.ask = false;
+    bool unloadable = source.unloadable;
+    source.unloadable = false;
     if (!object_open(&source, &o)) return;
     uint64_t id = id_of(i);
     entry *x = known(s->r, &o, id);
     if (!x && (x = calloc(1, sizeof *x))) {
         memcpy(&x->o, &o, sizeof o);
-        x->o.ask = ask;
+        x->o.unloadable = unloadable;
         x->id = id;
         if (!entries_push(&s->r->live, x)) {
             free(x);
@@ -156,7 +160,7 @@ static void counts_of(scan *s, const struct dl_phdr_info *i, size_t size)
     s->subs = i->dlpi_subs;
 }
 
-/* The program is the first object, and its DT_DEBUG has the loader's list. */
+/* Finds the loader's list, to which DT_DEBUG of the program, the first object, points. */
 static void find_loader(unwind_registry *r, const struct dl_phdr_info *i)
 {
     for (size_t k = 0; k < i->dlpi_phnum && !r->loader; k++) {
@@ -182,7 +186,7 @@ static int on_first(struct dl_phdr_info *i, size_t size, void *p)
     return 1;
 }
 
-/* The kernel's own object, where the loader does not list it. */
+/* Adds the vDSO where the loader does not list it. */
 static void visit_vdso(scan *s)
 {
     uintptr_t base = getauxval(AT_SYSINFO_EHDR);
@@ -203,7 +207,7 @@ static bool scan_all(unwind_registry *r, scan *s, err *e)
     for (size_t i = 0; i < r->live.n; i++) r->live.v[i]->seen = false;
     dl_iterate_phdr(on_object, s);
     if (!s->failed) visit_vdso(s);
-    if (s->failed) return err_set(e, ERR_LIMIT, "no memory for the list of loaded objects");
+    if (s->failed) return err_set(e, ERR_MEMORY, "no memory for the list of loaded objects");
     s->lost = s->subs != r->subs;
     r->adds = s->adds;
     r->subs = s->subs;
@@ -231,9 +235,11 @@ static unwind_snapshot *make_snapshot(const unwind_registry *r)
     return s;
 }
 
-/* Rules stay valid as long as nothing is unloaded.  Handlers may be adding more: a word of the cache is whole, and a wide
- * rule was complete before a word with its position. */
-static void inherit(unwind_snapshot *s, unwind_snapshot *old)
+/* Copies the cached rules, which stay valid as long as nothing is unloaded.  Handlers may still be
+ * adding rules: a word of the cache is written atomically, and a wide rule is complete before a
+ * word refers to it.
+ * */
+static void copy_cache(unwind_snapshot *s, unwind_snapshot *old)
 {
     for (size_t i = 0; i < CACHE_SLOTS; i++) {
         uint64_t v = atomic_load_explicit(&old->cache[i], memory_order_acquire);
@@ -248,10 +254,10 @@ static void inherit(unwind_snapshot *s, unwind_snapshot *old)
     }
 }
 
-/* See snapshot.h: what was replaced may go when nobody looks. */
+/* Frees replaced snapshots when no handler reads one (snapshot.h). */
 static void reclaim(unwind_registry *r)
 {
-    if (!r->retired || atomic_load(&r->door.readers)) return;
+    if (!r->retired || atomic_load(&r->gate.readers)) return;
     for (unwind_snapshot *s = r->retired, *next; s; s = next) {
         next = s->retired;
         munmap(s, s->bytes);
@@ -262,8 +268,8 @@ static void reclaim(unwind_registry *r)
     entries_free(&r->gone);
 }
 
-/* Entries that the loader no longer has leave the list. */
-static bool part(unwind_registry *r)
+/* Moves entries that the loader no longer lists to `gone`. */
+static bool drop_unloaded(unwind_registry *r)
 {
     size_t kept = 0, i = 0;
     bool ok = true;
@@ -293,17 +299,18 @@ static bool publish(unwind_registry *r, bool lost, err *e)
 {
     qsort(r->live.v, r->live.n, sizeof(entry *), by_address);
     unwind_snapshot *s = make_snapshot(r);
-    if (!s) return err_set(e, ERR_LIMIT, "no memory for a snapshot of the loaded objects");
-    unwind_snapshot *old = atomic_load(&r->door.current);
-    if (old && !lost) inherit(s, old);
-    atomic_store(&r->door.current, s);
+    if (!s) return err_set(e, ERR_MEMORY, "no memory for a snapshot of the loaded objects");
+    unwind_snapshot *old = atomic_load(&r->gate.current);
+    if (old && !lost) copy_cache(s, old);
+    atomic_store(&r->gate.current, s);
     if (old) {
         old->retired = r->retired;
         r->retired = old;
         r->n.waiting++;
     }
     r->n.snapshots++;
-    if (!part(r)) return err_set(e, ERR_LIMIT, "no memory for the list of unloaded objects");
+    if (!drop_unloaded(r))
+        return err_set(e, ERR_MEMORY, "no memory for the list of unloaded objects");
     count(r);
     reclaim(r);
     return true;
@@ -311,8 +318,8 @@ static bool publish(unwind_registry *r, bool lost, err *e)
 
 /* ---- tables ---- */
 
-/* Into one block of its own: the arena's pieces had to be guessed, and go. */
-static bool settle(unwind_registry *r, entry *x, const unwind_table *t)
+/* Copies the table to a block of its own: the arena's blocks are larger than needed. */
+static bool store_table(unwind_registry *r, entry *x, const unwind_table *t)
 {
     size_t rows = t->n_rows * sizeof *t->rows, buckets = t->n_buckets * sizeof *t->buckets,
            wide = t->n_wide * sizeof *t->wide, bytes = rows + buckets + wide;
@@ -335,7 +342,7 @@ static bool settle(unwind_registry *r, entry *x, const unwind_table *t)
     return true;
 }
 
-/* A copy of the .eh_frame of an object that may be unloaded, made while the loader's lock is held. */
+/* Copies the .eh_frame of an object that may be unloaded, under the loader's lock. */
 typedef struct copier {
     const unwind_registry *r;
     const entry *x;
@@ -345,13 +352,13 @@ typedef struct copier {
     bool failed;
 } copier;
 
-static int on_wanted(struct dl_phdr_info *i, size_t size, void *p)
+static int on_copied(struct dl_phdr_info *i, size_t size, void *p)
 {
     copier *c = p;
     unwind_object o;
     object_source source = source_of(c->r, i);
     (void)size;
-    source.ask = false;
+    source.unloadable = false;
     if (!object_open(&source, &o) || o.lo != c->x->o.lo || o.hi != c->x->o.hi ||
         id_of(i) != c->x->id)
         return 0;
@@ -375,9 +382,9 @@ static bool compile_bytes(unwind_registry *r, entry *x, const object_index *inde
     if (index->n_search > (r->o.max_bytes - r->n.bytes) / FUNCTION_BYTES)
         x->over = true;
     else if (cfi_compile(&s, &a, &t, NULL, &why))
-        ok = settle(r, x, &t);
+        ok = store_table(r, x, &t);
     else
-        x->over = why.code == ERR_LIMIT;
+        x->over = err_exhausted(&why);
     arena_free(&a);
     return ok;
 }
@@ -386,8 +393,8 @@ static bool compile(unwind_registry *r, entry *x)
 {
     x->tried = true;
     copier c = {.r = r, .x = x};
-    if (x->o.ask) {
-        dl_iterate_phdr(on_wanted, &c);
+    if (x->o.unloadable) {
+        dl_iterate_phdr(on_copied, &c);
     } else if (object_read_index(&x->o, &c.index)) {
         const unwind_bytes *f = &c.index.eh_frame;
         return compile_bytes(r, x, &c.index, (str){(const char *)f->p, f->n});
@@ -407,7 +414,7 @@ static bool compile_where(unwind_registry *r, uint32_t hits, err *e)
         any = true;
     }
     if (any) count(r);
-    return ok || err_set(e, ERR_LIMIT, "no memory for unwind tables");
+    return ok || err_set(e, ERR_MEMORY, "no memory for unwind tables");
 }
 
 bool registry_compile(unwind_registry *r, err *e) { return compile_where(r, REGISTRY_HOT, e); }
@@ -426,13 +433,13 @@ bool registry_refresh(unwind_registry *r, err *e)
     return scan_all(r, &s, e) && publish(r, s.lost, e);
 }
 
-/* From malloc, though handlers look at it: what it points to would be a leak to a sanitizer of the program's
- * that does not look into other mappings. */
+/* The registry is allocated with malloc although handlers read it: a leak checker of the program
+ * does not scan other mappings and would report everything that it points to as leaked. */
 unwind_registry *registry_open(const registry_opts *opts, err *e)
 {
     unwind_registry *r = aligned_alloc(_Alignof(unwind_registry), sizeof *r);
     if (!r) {
-        err_set(e, ERR_LIMIT, "no memory for the registry of objects");
+        err_set(e, ERR_MEMORY, "no memory for the registry of objects");
         return NULL;
     }
     memset(r, 0, sizeof *r);
@@ -444,7 +451,7 @@ unwind_registry *registry_open(const registry_opts *opts, err *e)
 void registry_close(unwind_registry *r)
 {
     if (!r) return;
-    unwind_snapshot *s = atomic_exchange(&r->door.current, NULL);
+    unwind_snapshot *s = atomic_exchange(&r->gate.current, NULL);
     if (s) {
         s->retired = r->retired;
         r->retired = s;
@@ -455,14 +462,15 @@ void registry_close(unwind_registry *r)
     free(r);
 }
 
-void registry_forked(unwind_registry *r) { atomic_store(&r->door.readers, 0); }
+void registry_forked(unwind_registry *r) { atomic_store(&r->gate.readers, 0); }
 
-unwind_door *registry_door(unwind_registry *r) { return &r->door; }
+unwind_gate *registry_gate(unwind_registry *r) { return &r->gate; }
 
 registry_counts registry_count(const unwind_registry *r) { return r->n; }
 
-/* The first thread's stack ends behind the name of the program, which the kernel wrote there first.  libc would read all of
- * /proc/self/maps for it.  Below, the kernel leaves room for as much as the limit says, 128 MiB at least. */
+/* Returns the main thread's stack, for which libc would read all of /proc/self/maps.  It ends just
+ * above the name of the program, which the kernel stores first.  The kernel reserves space below
+ * for the stack limit, at least 128 MiB. */
 static unwind_stack first_stack(void)
 {
     enum { PAGE = 4096, LEAST_GAP = 128 << 20 };

@@ -1,5 +1,8 @@
-/* Rules that are not in the cache. */
+/* Finds rules that are not in the cache of the snapshot: in the compiled table of the object or,
+ * without one, by running the function's program.  Stores the result in the cache, which all
+ * threads share without a lock. */
 #include "unwind/walk.h"
+#include "base/search.h"
 
 /* ---- objects ---- */
 
@@ -16,14 +19,7 @@ static unwind_object *late_object(unwind_snapshot *s, uintptr_t pc)
 
 unwind_object *walk_object(unwind_snapshot *s, uintptr_t pc)
 {
-    uint32_t lo = 0, hi = s->n_objects;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (s->objects[mid]->hi <= pc)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    uint32_t lo = (uint32_t)SEARCH(0, s->n_objects, i, s->objects[i]->hi <= pc);
     return lo < s->n_objects && s->objects[lo]->lo <= pc ? s->objects[lo] : late_object(s, pc);
 }
 
@@ -32,8 +28,8 @@ static unwind_object *find_object(unwind_snapshot *s, uintptr_t pc, lookup *l)
     unwind_object *o = walk_object(s, pc);
     if (o) return o;
     atomic_fetch_add_explicit(&s->missed, 1, memory_order_relaxed);
-    if (l->lean || l->looked) return NULL;
-    l->looked = true;
+    if (l->lean || l->searched) return NULL;
+    l->searched = true;
     return walk_late(s, pc);
 }
 
@@ -46,8 +42,8 @@ static bool same(const wide_rule *a, const wide_rule *b)
            a->third_at == b->third_at;
 }
 
-/* The position of a rule in s->wide, WIDE_SLOTS when there is no more room. */
-static uint32_t keep_wide(unwind_snapshot *s, const wide_rule *w)
+/* Returns the position of a rule in s->wide; WIDE_SLOTS when there is no free slot. */
+static uint32_t store_wide(unwind_snapshot *s, const wide_rule *w)
 {
     uint32_t n = atomic_load_explicit(&s->n_wide, memory_order_relaxed);
     for (uint32_t i = 0; i < n && i < WIDE_SLOTS; i++)
@@ -65,13 +61,13 @@ static uint32_t keep_wide(unwind_snapshot *s, const wide_rule *w)
 const wide_rule *walk_wide(const unwind_snapshot *s, uint32_t rule, const lookup *l)
 {
     if (rule_wide(rule) >= WIDE_SLOTS) return &l->wide;
-    atomic_thread_fence(memory_order_acquire); /* pairs with the release of the cache's word */
+    atomic_thread_fence(memory_order_acquire); /* pairs with the release of the cached word */
     return &s->wide[rule_wide(rule)].rule;
 }
 
 /* ---- rules ---- */
 
-/* The hits decide which objects are worth a table. */
+/* Runs the function's program and counts a hit.  Hits decide which objects get a table. */
 static NOINLINE uint32_t run_program(unwind_object *o, uintptr_t pc, wide_rule *wide)
 {
     object_hit hit;
@@ -90,11 +86,11 @@ NOINLINE uint32_t walk_rule(unwind_snapshot *s, uintptr_t pc, _Atomic uint64_t *
     uint32_t rule = t ? table_find(t, pc - t->base) : run_program(o, pc, &l->wide);
     if (rule_kind(rule) == RULE_WIDE) {
         if (t) l->wide = t->wide[rule_wide(rule)];
-        uint32_t at = keep_wide(s, &l->wide);
+        uint32_t at = store_wide(s, &l->wide);
         rule = RULE_WIDE | at << 3;
         if (at == WIDE_SLOTS) return rule;
     }
-    if (pc >> 48 == 0) /* the word is whole or absent, and valid as long as the snapshot */
+    if (pc >> 48 == 0) /* a single store; the rule is valid as long as the snapshot */
         atomic_store_explicit(slot, (uint64_t)pc >> CACHE_BITS << RULE_BITS | rule,
                               memory_order_release);
     return rule;

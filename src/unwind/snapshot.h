@@ -1,20 +1,22 @@
-/* unwind/snapshot.h - the objects of the process as a handler sees them.
+/* unwind/snapshot.h - the loaded objects as a handler sees them.
  *
- * A snapshot never changes but for its cache; the registry replaces it as a whole.  A handler says when
- * it looks (enter, leave), and what was replaced is freed once nobody looks:
+ * Apart from its cache a snapshot never changes; the registry replaces it as a whole.  Handlers
+ * count themselves as readers (enter, leave), and the registry frees replaced snapshots when there
+ * are no readers:
  *
  *     handler    readers + 1  ->  load current  ->  ...  ->  readers - 1
  *     registry   store current  ->  readers = 0 seen  ->  free everything older
  *
- * All four are sequentially consistent: a handler that came before the registry saw 0 has left, one that
- * comes after it loads the new snapshot.  Nobody waits.
+ * All four operations are sequentially consistent: a handler that entered before the registry saw
+ * 0 has left, and one that enters later loads the new snapshot.  Neither side waits.
  *
- * The cache maps an address to its rule in one word, so that handlers of all threads share it without a
- * lock:  |address >> 13 (35 bits)|rule (29 bits)|, at slot (address ^ address >> 13) % 8192.  Only addresses
- * below 2^48 are kept.  Zero is an empty slot: no code lies in the first 8 KiB.  Wide rules are kept beside it, and the
- * word holds their position.
+ * The cache maps an address to its rule in one word, so that handlers of all threads share it
+ * without a lock:  |address >> 13 (35 bits)|rule (29 bits)|, at slot (address ^ address >> 13) %
+ * 8192.  It contains only addresses below 2^48.  Zero is an empty slot, because no code is in the
+ * first 8 KiB.  Wide rules are stored next to the cache, and the word contains their position.
  *
- * Objects that came after the snapshot was made are found by a handler that meets their code (late.c), and join `late`. */
+ * A handler that finds code of an object loaded after the snapshot was made adds the object to
+ * `late` (late.c). */
 #pragma once
 #include "unwind/object.h"
 
@@ -26,7 +28,7 @@ enum {
 };
 
 typedef struct wide_slot {
-    _Atomic uint32_t ready; /* release: pairs with whoever compares it with a rule of his own */
+    _Atomic uint32_t ready; /* release: pairs with the comparison in store_wide() */
     wide_rule rule;
 } wide_slot;
 
@@ -37,31 +39,32 @@ typedef struct late_slot {
 
 typedef struct unwind_snapshot {
     _Atomic uint64_t cache[CACHE_SLOTS];
-    _Atomic uint32_t missed;         /* times a handler met code of no object: time to look again */
-    _Atomic uint32_t n_wide, n_late; /* slots claimed */
-    _Atomic uint32_t looking;        /* a handler reads the loader's list */
-    _Atomic uint64_t look_after;     /* CLOCK_MONOTONIC, ns: not before that */
-    const void *loader; /* struct r_debug; NULL: handlers do not look for late objects */
+    _Atomic uint32_t missed; /* times a handler found code of no object, which a refresh may find */
+    _Atomic uint32_t n_wide, n_late; /* number of slots claimed */
+    _Atomic uint32_t searching;      /* a handler is reading the loader's list */
+    _Atomic uint64_t search_after;   /* earliest time of the next search, CLOCK_MONOTONIC in ns */
+    const void *loader; /* struct r_debug; NULL: handlers do not search for late objects */
     wide_slot wide[WIDE_SLOTS];
     late_slot late[LATE_SLOTS];
-    bool
-        foreign; /* the objects are another process's: nothing but their bytes and copies of stacks may be read */
+    /* Objects of another process: only their bytes and copies of stacks may be read. */
+    bool foreign;
     uint32_t n_objects;
-    size_t bytes;                    /* of this block */
-    struct unwind_snapshot *retired; /* the registry's list of replaced ones */
-    unwind_object *objects[];        /* by address */
+    size_t bytes;                    /* size of this block */
+    struct unwind_snapshot *retired; /* next in the registry's list of replaced snapshots */
+    unwind_object *objects[];        /* in order of address */
 } unwind_snapshot;
 
-/* What registry and handlers share. */
-typedef struct unwind_door {
+/* The current snapshot and the number of handlers that read it.  The registry and the handlers
+ * share it. */
+typedef struct unwind_gate {
     _Atomic(unwind_snapshot *) current;
     _Atomic uint32_t readers;
-} unwind_door;
+} unwind_gate;
 
-static inline unwind_snapshot *snapshot_enter(unwind_door *d)
+static inline unwind_snapshot *snapshot_enter(unwind_gate *d)
 {
     atomic_fetch_add(&d->readers, 1);
     return atomic_load(&d->current);
 }
 
-static inline void snapshot_leave(unwind_door *d) { atomic_fetch_sub(&d->readers, 1); }
+static inline void snapshot_leave(unwind_gate *d) { atomic_fetch_sub(&d->readers, 1); }

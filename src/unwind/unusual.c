@@ -1,7 +1,9 @@
-/* Steps that are rare: a walk leaves its registers for them. */
+/* Rare steps of a walk: windows of unknown stacks, wide rules, signal frames.  They are out of line
+ * so that unwind.c keeps its state in registers and handlers with small stacks need space for one
+ * frame only. */
 #include "unwind/walk.h"
 
-/* ---- the part of the stack that may be read ---- */
+/* ---- the readable part of the stack ---- */
 
 static window copy_window(const stack_copy *c)
 {
@@ -10,7 +12,7 @@ static window copy_window(const stack_copy *c)
     return (window){lo, c->n - 8 - skip, (uintptr_t)c->bytes - c->base, 0};
 }
 
-/* A function that is returning may have its saved registers below sp already, in the red zone. */
+/* Includes the red zone, because a returning function may have its saved registers below sp. */
 window walk_window(uintptr_t sp, const unwind_stack *stack, const stack_copy *copy)
 {
     if (copy) return copy_window(copy);
@@ -20,7 +22,7 @@ window walk_window(uintptr_t sp, const unwind_stack *stack, const stack_copy *co
         return (window){lo, stack->hi - 8 - lo, 0, 0};
     }
     if (page < PAGE || !arch_readable(page)) return (window){1, 0, 0, 0}; /* no word begins at 1 */
-    if (lo < page && arch_readable(page - PAGE)) /* else sp is at the very end of its stack */
+    if (lo < page && arch_readable(page - PAGE)) /* else sp is at the low end of its stack */
         return (window){page - PAGE, 2 * PAGE - 8, 0, UNWIND_PROBES_MAX - 2};
     return (window){page, PAGE - 8, 0, UNWIND_PROBES_MAX - 1};
 }
@@ -38,7 +40,7 @@ NOINLINE bool walk_grow(window *w, uintptr_t at)
 
 /* ---- wide rules ---- */
 
-/* Any register, if it is known in this frame. */
+/* Sets *v to the value of any register.  Returns false when it is not known in this frame. */
 static bool register_value(const walk *k, uint8_t reg, uintptr_t *v)
 {
     const unwind_regs *r = &k->f.r;
@@ -56,8 +58,9 @@ static bool register_value(const walk *k, uint8_t reg, uintptr_t *v)
     return true;
 }
 
-/* The value that a register had in the caller; `bit` tells in `known` whether there is one.  Compilers forget to say that
- * rbp is popped again when a stack that was realigned is left: a place by fp that is not in this frame is such a case. */
+/* Sets *v to the value that a register had in the caller.  Clears `bit` in *known when it is not
+ * known.  For functions that leave a realigned stack, compilers do not describe that rbp is popped:
+ * a location by fp outside of this frame shows it. */
 static bool saved(walk *k, uint8_t how, int32_t at, uintptr_t cfa, uintptr_t *v, unsigned bit,
                   unsigned *known)
 {
@@ -75,7 +78,8 @@ static bool saved(walk *k, uint8_t how, int32_t at, uintptr_t cfa, uintptr_t *v,
     return fetch(&k->w, place, v, true);
 }
 
-/* Out of line, so that walk_unusual() has no frame of its own beside walk_guess()'s: handlers have little stack. */
+/* Not inlined, so that its frame and the one of walk_guess() do not add up: handlers have little
+ * stack. */
 static NOINLINE bool step_wide(walk *k, const wide_rule *w)
 {
     uintptr_t cfa, fp = k->f.r.fp, third = k->f.r.third, ra = 0;
@@ -99,7 +103,8 @@ static NOINLINE bool step_wide(walk *k, const wide_rule *w)
 
 /* ---- signals ---- */
 
-/* The kernel put the whole context of the interrupted code on the stack; that may be another stack. */
+/* Continues with the context of the interrupted code, which the kernel stored on the stack.  The
+ * interrupted code may use another stack. */
 static NOINLINE bool step_signal(walk *k)
 {
     uintptr_t c = k->f.r.sp + SIGNAL_CONTEXT;

@@ -1,9 +1,11 @@
+/* Walks a stack by the ordinary rules, with all state in registers.  The loop is compiled twice,
+ * for live stacks and for copies; rare steps are in unusual.c, guess.c and recover.c. */
 #include "unwind/walk.h"
 
-/* The usual frame: CFA = fp + 16, fp saved at CFA - 16.  Both processors have it. */
+/* The ordinary frame of both processors: CFA = fp + 16, fp saved at CFA - 16. */
 enum { RULE_FRAME = RULE_FP | 2 << 3 | 2 << 15, RULE_FRAME_MASK = (1 << 22) - 1 };
 
-/* Registers whose values a rule needs. */
+/* Returns the registers whose values a rule needs. */
 ALWAYS_INLINE unsigned needs(uint32_t rule)
 {
     return rule_kind(rule) == RULE_FP      ? UNWIND_KNOWN_FP
@@ -16,7 +18,8 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, lookup *l, bo
     uint32_t rule = s ? rule_at(s, pc, l) : RULE_NONE;
     uint32_t fp = rule_fp(rule), third = rule_third(rule), offset = rule_offset(rule);
     if (copy && needs(rule) & ~k->known && !walk_recover(k, s, rule, l)) return false;
-    /* With constants the processor goes ahead along the frame pointers before the rules are there. */
+    /* With constant offsets the processor can run ahead along the frame pointers before the rules
+     * are loaded. */
     if ((rule & RULE_FRAME_MASK) == RULE_FRAME) return step_cfa(k, k->f.r.fp + 16, 2, third, copy);
     switch (rule_kind(rule)) {
     case RULE_SP: return step_cfa(k, k->f.r.sp + offset, fp, third, copy);
@@ -31,8 +34,9 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, lookup *l, bo
     return more;
 }
 
-/* Finding a rule on demand takes up to 2.2 KiB of stack, from here on; the rest of the walk less than 1 KiB
- * (unwind_ends measures it).  An alternate stack may be smaller than that: the kernel wrote its bounds into the context. */
+/* Returns whether the walk has to save stack.  Finding a rule on demand takes up to 2.2 KiB of
+ * stack from here on, the rest of the walk less than 1 KiB (unwind_ends measures it).  An alternate
+ * stack may be too small; the kernel stores its bounds in the context. */
 static bool lean(const unwind_regs *from, const unwind_stack *stack)
 {
     enum { ROOM = 2304 };
@@ -60,8 +64,8 @@ ALWAYS_INLINE unwind_result run(walk *k, unwind_snapshot *s, uintptr_t *pcs, siz
 unwind_result unwind(unwind_snapshot *s, const unwind_regs *from, const unwind_stack *stack,
                      uintptr_t *pcs, size_t max)
 {
-    window w =
-        walk_window(from->sp, stack, NULL); /* a variable of its own: k's address is not taken */
+    window w = walk_window(from->sp, stack,
+                           NULL); /* a separate variable, so that the address of k is not taken */
     walk k = {.w = {w.lo, w.span, 0, w.probes},
               .f = {.r = *from, .exact = true},
               .stack = stack,

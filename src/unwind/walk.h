@@ -1,25 +1,28 @@
-/* unwind/walk.h - the state of one walk, between unwind.c (the usual steps) and unusual.c (the others).  Signal room.
+/* unwind/walk.h - the state of one walk, shared by unwind.c (ordinary steps) and the files of the
+ * other steps.  Safe in signal handlers.
  *
- * The same code walks the live stack of this thread and a copy of another one's.  unwind.c compiles the usual steps
- * twice, with `copy` as a constant; unusual.c decides at run time, by walk.w.shift and walk.known. */
+ * The same code walks the live stack of this thread and copies of other stacks. unwind.c compiles
+ * the ordinary steps twice, with `copy` as a constant; unusual.c decides at run time by
+ * walk.w.shift and walk.known. */
 #pragma once
 #include "unwind/unwind.h"
 
-#include "unwind/arch.h"
+#include "arch/context.h"
+#include "arch/syscall.h"
 
 enum { PAGE = 4096, KNOWN_ALL = UNWIND_KNOWN_FP | UNWIND_KNOWN_THIRD };
 
-/* Words that begin in [lo, lo + span] can be read, at their address + shift. */
+/* Words that begin in [lo, lo + span] are readable, at their address + shift. */
 typedef struct window {
     uintptr_t lo, span;
     uintptr_t shift; /* 0: a live stack */
-    uint32_t probes; /* pages that may still be asked about */
+    uint32_t probes; /* number of pages that the kernel may still check */
 } window;
 
 typedef struct frame {
     unwind_regs r;
-    bool exact; /* pc is the next instruction, not one behind a call */
-    bool guess; /* no rule led here */
+    bool exact; /* pc is the next instruction, not a return address */
+    bool guess; /* reached without a rule */
 } frame;
 
 typedef struct walk {
@@ -27,56 +30,59 @@ typedef struct walk {
     frame f;
     const unwind_stack *stack;
     const stack_copy *copy; /* NULL: a live stack */
-    unsigned known; /* UNWIND_KNOWN_*: valid registers of the frame; always all on a live stack */
+    unsigned known; /* UNWIND_KNOWN_*: valid registers of the frame; on a live stack always all */
     unwind_end end;
     uint32_t guesses;
 } walk;
 
-/* A window around sp. */
+/* Returns a window around sp. */
 window walk_window(uintptr_t sp, const unwind_stack *stack, const stack_copy *copy);
 
-/* Extends a window upwards to `at`, page by page: a stack has no holes, and whatever lies behind one is not the stack. */
+/* Extends a window up to `at`, page by page, because a stack has no holes and memory behind a hole
+ * does not belong to it.  Returns false when a page is not readable. */
 bool walk_grow(window *w, uintptr_t at);
 
-/* What lookups of one walk share. */
+/* State shared by the lookups of one walk. */
 typedef struct lookup {
-    wide_rule wide; /* the last rule, if it is wide and not in a slot */
+    wide_rule wide; /* the last rule, if it is wide and has no slot */
     bool lean;      /* little stack is left: only rules from the cache and from tables */
-    bool looked;    /* for late objects, in this walk */
+    bool searched;  /* this walk has searched for late objects */
 } lookup;
 
-/* The object whose code holds pc, late ones included; NULL: none. */
+/* Returns the object whose code contains pc, including late ones, or NULL. */
 unwind_object *walk_object(unwind_snapshot *s, uintptr_t pc);
 
-/* The rule of pc, from its object; stores it in the cache's slot. */
+/* Finds the rule of pc in its object and stores it in the cache slot. */
 uint32_t walk_rule(unwind_snapshot *s, uintptr_t pc, _Atomic uint64_t *slot, lookup *l);
 
-/* A rule that is RULE_WIDE. */
+/* Returns the wide rule of a RULE_WIDE. */
 const wide_rule *walk_wide(const unwind_snapshot *s, uint32_t rule, const lookup *l);
 
-/* The object that the loader mapped around pc after the snapshot was made, as a new slot of s->late; NULL: there is none,
- * or it is not the time to look.  See late.c. */
+/* Returns the object that the loader mapped around pc after the snapshot was created, as a new
+ * entry of s->late; NULL when there is none or the next search is not due (late.c). */
 unwind_object *walk_late(unwind_snapshot *s, uintptr_t pc);
 
-/* A frame that has a wide rule, RULE_SIGNAL or none. */
+/* Leaves a frame with a wide rule, RULE_SIGNAL or no rule. */
 bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l);
 
-/* A frame without a rule (guess.c). */
+/* Leaves a frame without a rule (guess.c). */
 bool walk_guess(walk *k, unwind_snapshot *s, lookup *l);
 
-/* n bytes of code at a run-time address, where they can be read; NULL: they cannot. */
+/* Returns n bytes of code at a run-time address; NULL when they are not readable. */
 const uint8_t *walk_code(unwind_snapshot *s, uintptr_t at, size_t n);
 
-/* Was `ra` pushed by a call?  Its code has a rule, and the instruction before it is a call; *target: of a direct one, else 0. */
+/* Returns whether a call pushed `ra`: its code has a rule, and the instruction before it is a
+ * call.  Sets *target to the target of a direct call, else to 0. */
 bool walk_returns(unwind_snapshot *s, uintptr_t ra, lookup *l, uintptr_t *target);
 
-/* A copy whose rule needs a register that is not known: finds its value (recover.c).  false: the walk has ended. */
+/* Finds the value of an unknown register that a rule needs in a copy (recover.c).  Returns false if
+ * the walk has ended. */
 bool walk_recover(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l);
 
 /* ---- words of the stack ---- */
 
-/* May the word at `at` (a multiple of 8) be read?  Functions that are not inlined get copies, here and in unwind.c, so
- * that the window and the frame stay in registers. */
+/* Returns whether the word at `at` (a multiple of 8) is readable.  Functions that are not inlined
+ * get copies of the window and the frame, here and in unwind.c, so that both stay in registers. */
 ALWAYS_INLINE bool reach(window *w, uintptr_t at)
 {
     if (LIKELY(at - w->lo <= w->span)) return true;
@@ -86,14 +92,15 @@ ALWAYS_INLINE bool reach(window *w, uintptr_t at)
     return ok;
 }
 
-/* Addresses from a window or a context: never 0.  A copy may lie at any address. */
+/* `at` comes from a window or a context and is never 0.  A copy may be at any address. */
 ALWAYS_INLINE uintptr_t load(uintptr_t at)
 {
     typedef uintptr_t __attribute__((aligned(1), may_alias)) word;
     return *(const volatile word *)at; /* NOLINT(clang-analyzer-core.NullDereference) */
 }
 
-/* A word of the stack; false when it cannot be read.  `copy` is false where the stack is known to be live. */
+/* Reads a word of the stack.  Returns false when it is not readable.  `copy` is a constant, false
+ * for a live stack. */
 ALWAYS_INLINE bool fetch(window *w, uintptr_t at, uintptr_t *v, bool copy)
 {
     if (UNLIKELY(at % 8 != 0 || !reach(w, at))) return false;
@@ -111,7 +118,7 @@ ALWAYS_INLINE uint32_t rule_at(unwind_snapshot *s, uintptr_t pc, lookup *l)
     return walk_rule(s, pc, slot, l);
 }
 
-/* ---- steps from a frame to its caller: true when there is one, which is the frame then; false at the end ---- */
+/* ---- steps to the caller; they return false when the walk has ended ---- */
 
 ALWAYS_INLINE bool stop(walk *k, unwind_end why)
 {
@@ -119,7 +126,7 @@ ALWAYS_INLINE bool stop(walk *k, unwind_end why)
     return false;
 }
 
-/* The caller of a frame, once its registers are known. */
+/* Makes the caller, which has these registers, the current frame. */
 ALWAYS_INLINE bool arrive(walk *k, uintptr_t ra, uintptr_t cfa, uintptr_t fp, uintptr_t third)
 {
     ra = arch_code(ra);
@@ -128,7 +135,8 @@ ALWAYS_INLINE bool arrive(walk *k, uintptr_t ra, uintptr_t cfa, uintptr_t fp, ui
     return true;
 }
 
-/* CFA is known, registers are saved k words below it.  The constant `copy` is false on a live stack. */
+/* Steps to the caller with a known CFA; registers are saved k words below it.  `copy` is a
+ * constant, false for a live stack. */
 ALWAYS_INLINE bool step_cfa(walk *k, uintptr_t cfa, uint32_t fp_k, uint32_t third_k, bool copy)
 {
     unwind_regs *r = &k->f.r;
@@ -136,7 +144,8 @@ ALWAYS_INLINE bool step_cfa(walk *k, uintptr_t cfa, uint32_t fp_k, uint32_t thir
     if (UNLIKELY(cfa % 8 != 0 || cfa < r->sp + (ARCH_LINK ? 0 : 8)))
         return stop(k, UNWIND_NO_PROGRESS);
     if (ARCH_LINK) {
-        if (!third_k && !k->f.exact) return stop(k, UNWIND_NO_PROGRESS); /* it called: LR is lost */
+        if (!third_k && !k->f.exact)
+            return stop(k, UNWIND_NO_PROGRESS); /* the function made a call, so LR is lost */
         if (copy && !third_k && !(k->known & UNWIND_KNOWN_THIRD))
             return stop(k, UNWIND_NO_REGISTER);
     } else if (UNLIKELY(!fetch(&k->w, cfa - 8, &ra, copy))) {

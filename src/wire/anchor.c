@@ -1,3 +1,6 @@
+/* Moves profiles from an unknown clock to Unix time (anchor.h).  Works on a decoded model: shifts
+ * the time columns and appends attributes to the tables, which it copies to the arena first if
+ * necessary. */
 #include "wire/anchor.h"
 
 #include "model/merge.h"
@@ -38,19 +41,20 @@ uint64_t profile_offset(const model *m, const profile *p)
     return number_of(m, p, KILN_ATTR_TIME_OFFSET);
 }
 
-/* ---- which date ---- */
+/* ---- choosing a date ---- */
 
 typedef struct anchoring {
     model *m;
     arena *a;
-    u32s undated;         /* profiles */
-    uint64_t first, last; /* of their clock */
-    uint64_t date;        /* that the file says; 0: none */
+    u32s undated;         /* indices of the undated profiles */
+    uint64_t first, last; /* start and end of these profiles, in their own clock */
+    uint64_t date;        /* start of the recording according to the file; 0: unknown */
     uint64_t offset;
-    const char *epoch, *what; /* value of kiln.time.epoch; for the ledger */
+    const char *epoch, *what; /* value of kiln.time.epoch; text for the ledger */
 } anchoring;
 
-/* The last observation, or the end of the window where samples have no times. */
+/* Extends first and last by a profile.  It ends at its last observation, or at the end of its
+ * window if samples have no times. */
 static void take_window(anchoring *x, const profile *p)
 {
     uint64_t end, last = 0;
@@ -105,13 +109,13 @@ static bool choose(anchoring *x, const time_anchor *t)
 {
     bool wanted = t->modified || t->arrival;
     uint64_t modified = t->modified < YEAR_2000 ? 0 : t->modified;
-    return begin_at(x, t->given, "given", "dated as told") ||
+    return begin_at(x, t->given, "given", "dated as requested") ||
            (wanted && begin_at(x, x->date, "file", "dated by the file itself")) ||
            end_at(x, modified, "modified", "dated by the modification time of the file") ||
            end_at(x, t->arrival, "arrival", "dated by the time of arrival");
 }
 
-/* ---- moving ---- */
+/* ---- shifting times ---- */
 
 static void move_profile(anchoring *x, profile *p, bool times)
 {
@@ -133,7 +137,8 @@ static void move_all(anchoring *x)
 
 /* ---- attributes ---- */
 
-/* Room for `more` entries behind a table, which may lie in memory that is not the arena's: it moves. */
+/* Copies a table to the arena with room for `more` entries, because its memory may have another
+ * owner. */
 #define GROW(x, table, more)                                                                       \
     grow((x)->a, (void **)&(table)->v, (table)->n, (table)->n + (more), sizeof *(table)->v,        \
          &(table)->cap)
@@ -161,7 +166,8 @@ static any text_of(const char *z)
     return (any){.kind = ANY_STRING, .n = (uint32_t)strlen(z), .s = z};
 }
 
-/* kiln.time.epoch says how the date was found; the entries that said `unknown` are of undated profiles alone. */
+/* Changes kiln.time.epoch from `unknown`, which only undated profiles use, to the source of the
+ * date. */
 static void rename_epoch(anchoring *x)
 {
     for (size_t i = 0; i < x->undated.n; i++) {
@@ -195,11 +201,11 @@ static bool add_offset(anchoring *x)
     return true;
 }
 
-/* Takes kiln.time.epoch and kiln.time.date away, and what only they used. */
+/* Removes kiln.time.epoch and kiln.time.date, and the entries that only they use. */
 static bool remove_marks(anchoring *x, err *e)
 {
     dict *d = &x->m->dict;
-    if (!GROW(x, &d->attr_refs, 0)) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!GROW(x, &d->attr_refs, 0)) return err_memory(e);
     for (size_t i = 0; i < x->undated.n; i++) {
         span *s = &x->m->profiles.v[x->undated.v[i]].attrs;
         uint32_t n = 0;
@@ -223,7 +229,7 @@ bool anchor_times(model *m, const time_anchor *t, ledger *l, arena *a, bool *mov
     anchoring x = {.m = m, .a = a};
     *moved = false;
     if (!t->given && !t->modified && !t->arrival) return true;
-    if (!find_undated(&x)) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    if (!find_undated(&x)) return err_memory(e);
     if (!x.undated.n || !choose(&x, t)) return true;
     *moved = true;
     move_all(&x);
@@ -234,5 +240,5 @@ bool anchor_times(model *m, const time_anchor *t, ledger *l, arena *a, bool *mov
     ledger_add_n(l, STAGE_INGEST, LOSS_TIME, KILN_ATTR_TIME_OFFSET, x.undated.n, "times",
                  str_of(x.what));
     rename_epoch(&x);
-    return add_offset(&x) || err_set(e, ERR_LIMIT, "the memory budget is spent");
+    return add_offset(&x) || err_memory(e);
 }

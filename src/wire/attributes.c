@@ -1,3 +1,4 @@
+/* Writes attribute values as JSON and as one line of text (attributes.h). */
 #include "wire/attributes.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,5 @@
+/* Base64 and hex (base64.h).  base64_decode reports the position of the first invalid character,
+ * hex_decode only that there is one. */
 #include "wire/base64.h"
 
 #include "base/ban.h"
@@ -49,7 +51,7 @@ bool base64_decode(str t, uint8_t *out, size_t *n)
     return t.n % 4 != 1;
 }
 
-/* Bit 4 and the value; 0: not a hex digit. */
+/* 0x10 | value for a hex digit, otherwise 0. */
 static const uint8_t hex_digit[256] = {
     ['0'] = 0x10, ['1'] = 0x11, ['2'] = 0x12, ['3'] = 0x13, ['4'] = 0x14, ['5'] = 0x15,
     ['6'] = 0x16, ['7'] = 0x17, ['8'] = 0x18, ['9'] = 0x19, ['a'] = 0x1a, ['b'] = 0x1b,

@@ -1,12 +1,13 @@
-/* wire/carried.h - names of the attributes that carry what OTLP has no field for.  docs/attributes.md
- * says where each one sits, its type and where it comes from; every name is written once, here. */
+/* wire/carried.h - names of the attributes that carry data for which OTLP has no field.
+ * docs/attributes.md describes who writes them.  The comments state the owner of the attribute and
+ * its type, if it is not a string.  Each name appears only here. */
 #pragma once
 
 /* Semantic conventions. */
 #define ATTR_FRAME_TYPE "profile.frame.type"                             /* location */
 #define ATTR_THREAD_ID "thread.id"                                       /* sample, int */
 #define ATTR_THREAD_NAME "thread.name"                                   /* sample */
-#define ATTR_THREAD_STATE "thread.state"                                 /* sample; by Splunk's */
+#define ATTR_THREAD_STATE "thread.state"                                 /* sample */
 #define ATTR_CPU "cpu.logical_number"                                    /* sample, int */
 #define ATTR_PROCESS_PID "process.pid"                                   /* resource, sample, int */
 #define ATTR_CONTAINER_ID "container.id"                                 /* sample */
@@ -30,7 +31,7 @@
 #define PPROF_ATTR_HAS_INLINE_FRAMES "pprof.mapping.has_inline_frames"   /* mapping, bool */
 #define PPROF_ATTR_IS_FOLDED "pprof.location.is_folded"                  /* location, bool */
 
-/* Ours. */
+/* Kiln's own names. */
 #define KILN_ATTR_AGGREGATION_TEMPORALITY "kiln.aggregation_temporality" /* profile */
 #define KILN_ATTR_SUM_SAMPLES "kiln.sum.samples"                         /* profile, int */
 #define KILN_ATTR_SUM_OBSERVATIONS "kiln.sum.observations"               /* profile, int */

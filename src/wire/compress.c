@@ -1,3 +1,6 @@
+/* Compresses and decompresses whole buffers (compress.h): libdeflate and zstd, one layer at a time.
+ * unpack_stream.c has the streaming decoder, which also finds the position and the cause of
+ * damage. */
 #include "wire/compress.h"
 
 #include <libdeflate.h>
@@ -6,7 +9,7 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* Deflate cannot do better than 1032:1, so a claim beyond that is a lie whatever the header says. */
+/* Deflate compresses at most 1032:1, so a header that claims more is wrong. */
 enum { FIRST_ROOM = 64 * 1024, PLAUSIBLE_RATIO = 16, GZIP_SMALLEST = 18 };
 
 static const uint8_t *bytes_of(str s) { return (const uint8_t *)s.p; }
@@ -17,7 +20,7 @@ codec codec_detect(str head)
     if (head.n >= 2 && p[0] == 0x1f && p[1] == 0x8b) return CODEC_GZIP;
     if (head.n < 4) return CODEC_NONE;
     if (p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd) return CODEC_ZSTD;
-    /* A skippable frame: pzstd begins with one. */
+    /* a skippable frame, which pzstd writes first */
     if ((p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18) return CODEC_ZSTD;
     return CODEC_NONE;
 }
@@ -40,7 +43,7 @@ typedef struct room {
     arena *a;
     uint8_t *p;
     size_t n, cap, max;
-    size_t packed; /* bytes of the outermost layer when max is their allowance; 0: max was given */
+    size_t packed; /* input size that max was derived from; 0: the caller gave max */
     err *e;
 } room;
 
@@ -49,7 +52,7 @@ static bool room_grow(room *r, size_t cap)
     if (cap > r->max) cap = r->max;
     uint8_t *p = arena_grow(r->a, r->p, r->cap, cap);
     if (!p)
-        return err_set(r->e, ERR_LIMIT,
+        return err_set(r->e, ERR_MEMORY,
                        "decompressing needs more than the memory budget of %zu bytes",
                        r->a->budget);
     r->p = p;
@@ -68,14 +71,15 @@ static bool room_ends(room *r)
     return err_hint(r->e, "--max-bytes");
 }
 
-/* Room for at least one more byte than there is. */
+/* Makes room for at least one more byte. */
 static bool room_double(room *r)
 {
     if (r->cap == r->max) return room_ends(r);
     return room_grow(r, r->cap > r->max / 2 ? r->max : r->cap * 2);
 }
 
-/* A first size from what the header claims and what the input can plausibly hold. */
+/* Allocates the initial size: the size in the header, but at most the largest plausible output of
+ * the input. */
 static bool room_first(room *r, uint64_t claim, size_t n_in)
 {
     size_t plausible;
@@ -85,7 +89,7 @@ static bool room_first(room *r, uint64_t claim, size_t n_in)
     return room_grow(r, cap);
 }
 
-/* Both say: done (bytes used in *used), more room, or broken. */
+/* Result of a codec: done (*used is the number of bytes consumed), more room needed, or damaged. */
 typedef enum step { STEP_DONE, STEP_ROOM, STEP_BROKEN } step;
 
 static step gzip_member(struct libdeflate_decompressor *d, str in, room *r, size_t *used)
@@ -110,7 +114,7 @@ static step zstd_frame(ZSTD_DCtx *d, str in, room *r, size_t *used)
     return STEP_DONE;
 }
 
-/* The fast paths only say "bad"; the stream says where and why. */
+/* The fast paths only detect damage; the stream decoder finds the position and the cause. */
 static bool broken(str in, size_t max, err *e)
 {
     memory_source m = memory_source_of(in);
@@ -150,7 +154,7 @@ static bool take_layer(codec c, str in, room r, str *out)
     struct libdeflate_decompressor *gz = c == CODEC_GZIP ? libdeflate_alloc_decompressor() : NULL;
     ZSTD_DCtx *zs = c == CODEC_ZSTD ? ZSTD_createDCtx() : NULL;
     bool ok = gz || zs;
-    if (!ok) err_set(e, ERR_LIMIT, "out of memory");
+    if (!ok) err_memory(e);
     for (str left = in; ok && left.n;) {
         size_t used = 0;
         step s = gz ? gzip_member(gz, left, &r, &used) : zstd_frame(zs, left, &r, &used);
@@ -224,7 +228,7 @@ static bool pack_at(codec c, int level, str in, buf *out, err *e)
     }
     out->n += made;
     if (out->failed)
-        return err_set(e, ERR_LIMIT, "out of memory while compressing %zu bytes", in.n);
+        return err_set(e, ERR_MEMORY, "out of memory while compressing %zu bytes", in.n);
     return true;
 }
 

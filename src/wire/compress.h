@@ -1,7 +1,7 @@
-/* wire/compress.h - gzip and zstd, found by their magic; several layers, a cap on what comes out.
+/* wire/compress.h - gzip and zstd, detected by their magic: several layers, limited output.
  *
- * Nothing a header claims is believed: sizes are hints, and memory grows only as fast as bytes are
- * really produced, so a small input costs little until it proves to be large. */
+ * Sizes in headers are hints.  Memory grows only as bytes are produced, so a small input with a
+ * large size in its header costs little. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -12,18 +12,18 @@
 typedef enum codec { CODEC_NONE, CODEC_GZIP, CODEC_ZSTD } codec;
 
 enum {
-    UNPACK_MAX_LAYERS = 4,       /* gzip in gzip in zstd ... */
+    UNPACK_MAX_LAYERS = 4,       /* nested, such as gzip inside zstd */
     UNPACK_MAX_BYTES = 1u << 30, /* default cap on the decompressed size */
-    /* Memory and time follow the size of the compressed input, too: an input that nobody gave another
-     * cap may become UNPACK_MAX_RATIO times as large, and UNPACK_FREE_BYTES in any case.  Real profiles
-     * stay under 60:1; gzip reaches 1032:1 with zeros. */
+    /* The size of the compressed input limits memory and time too: without an explicit cap an input may
+     * grow to UNPACK_MAX_RATIO times its size, and to UNPACK_FREE_BYTES in any case.  Real profiles stay
+     * under 60:1; gzip reaches 1032:1 with zeros. */
     UNPACK_MAX_RATIO = 256,
     UNPACK_FREE_BYTES = 64 << 20,
 };
 
 codec codec_detect(str head);    /* from the first 4 bytes */
 const char *codec_name(codec c); /* "gzip" */
-codec codec_of_suffix(str path); /* ".gz", ".zst"; else CODEC_NONE */
+codec codec_of_suffix(str path); /* ".gz", ".zst", ".zstd"; else CODEC_NONE */
 
 typedef struct unpacked {
     str bytes; /* the input itself, or memory of the arena */
@@ -31,39 +31,41 @@ typedef struct unpacked {
     size_t n_layers; /* outermost first */
 } unpacked;
 
-/* How much may come out of `packed` compressed bytes when nobody gave a cap. */
+/* Returns the default limit for the decompressed size of `packed` compressed bytes. */
 size_t unpack_allowance(size_t packed);
 
-/* Takes every layer of compression off `in`.  At most max_bytes come out of a layer (0 means
- * unpack_allowance(in.n)).  ERR_MALFORMED (cut off, checksum, damaged) with the byte in the layer that
- * is broken, ERR_LIMIT at the cap, the layers or the arena's budget. */
+/* Removes every layer of compression from `in`.  max_bytes limits the output of each layer (0 means
+ * unpack_allowance(in.n)).  Fails with ERR_MALFORMED and the byte in the damaged layer, with
+ * ERR_LIMIT at max_bytes or UNPACK_MAX_LAYERS, or with ERR_MEMORY at the arena's budget. */
 NODISCARD bool unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e);
 
-/* Takes one layer of this codec off, and no other.  max_bytes is meant. */
+/* Removes one layer of this codec.  max_bytes has no default. */
 NODISCARD bool unpack_layer(codec c, str in, size_t max_bytes, arena *a, str *out, err *e);
 
-/* The same piece by piece in bounded memory (about 200 kB a layer, plus zstd's window of at most
- * 128 MiB).  Reads the first bytes of `from` at once.  max_bytes caps each layer; 0 = no cap.
- * The result owns `from` and is given back by source_close; NULL: `e` says why, `from` is closed. */
+/* Removes every layer as a stream, in bounded memory (about 200 kB per layer, plus zstd's window of
+ * at most 128 MiB).  Reads the first bytes of `from` immediately.  max_bytes limits the output of
+ * each layer; 0 means no limit.  The result owns `from`; source_close frees both.  On failure,
+ * closes `from` and returns NULL. */
 NODISCARD source *unpack_open(source *from, uint64_t max_bytes, err *e);
 
-/* What it turned out to be: layers, outermost first; returns how many. */
+/* Fills layers[], outermost first, and returns their number. */
 size_t unpack_layers(const source *opened, codec layers[UNPACK_MAX_LAYERS]);
 
-/* Appends the compressed form: gzip as gzip -6 does it, zstd at level 3 with checksum.  The same
- * input always gives the same bytes.  CODEC_NONE appends the bytes themselves. */
+/* Appends the compressed bytes: gzip at level 6, or zstd at level 3 with a checksum.  The same
+ * input always gives the same bytes.  CODEC_NONE appends the input. */
 NODISCARD bool pack(codec c, str in, buf *out, err *e);
-/* The same, gzip at its quickest level: a third of the time, a tenth larger. */
+/* Like pack, but with gzip at its fastest level: a third of the time, a tenth larger. */
 NODISCARD bool pack_quick(codec c, str in, buf *out, err *e);
 
-/* pack_quick piece by piece, for gzip: one member, about 300 kB of memory.  NULL: out of memory. */
+/* A streaming pack_quick for gzip: one member, about 300 kB of memory.  packer_open returns NULL
+ * when out of memory. */
 typedef struct packer packer;
 NODISCARD packer *packer_open(void);
-/* Appends to `out` what is complete of the compressed form of everything so far; with `last` the rest of it. */
+/* Compresses `in` and appends the bytes that are complete to `out`; with `last`, all bytes. */
 NODISCARD bool packer_put(packer *p, str in, bool last, buf *out, err *e);
-void packer_close(packer *p); /* NULL is fine */
+void packer_close(packer *p); /* accepts NULL */
 
-/* Reads from memory; close does nothing. */
+/* A source that reads from memory; closing it does nothing. */
 typedef struct memory_source {
     source s;
     str left;

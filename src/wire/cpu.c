@@ -1,3 +1,5 @@
+/* Chooses the compiled variant of the codec at run time.  It is a separate file because it is compiled
+ * without the flags of any variant. */
 #include "wire/cpu.h"
 #include "wire/otlp_hot.h"
 

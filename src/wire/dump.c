@@ -1,3 +1,5 @@
+/* Prints protobuf bytes as YAML, JSON and protobuf text (dump.h), with three emitters for
+ * walk.h. */
 #include "wire/dump.h"
 
 #include "wire/base64.h"
@@ -7,7 +9,7 @@
 #include "base/ban.h"
 #include <math.h>
 
-enum { LINE_WIDTH = 100 }; /* lists of numbers go on below */
+enum { LINE_WIDTH = 100 }; /* lists of numbers continue on the next line */
 
 static void indent(buf *b, unsigned levels)
 {
@@ -39,15 +41,16 @@ static void put_integer(buf *b, const field_desc *f, const walk_value *v)
 
 typedef struct yaml {
     emitter base;
-    unsigned depth;  /* of keys */
-    bool in_line;    /* a "- " was written: the next key goes behind it */
+    unsigned depth;  /* nesting depth of keys */
+    bool in_line;    /* after "- ": the next key is on the same line */
     bool empty;      /* the open message has no field yet */
-    bool flow, more; /* inside [ ], behind an element */
+    bool flow, more; /* flow: inside [ ]; more: after an element */
     size_t line_at;  /* out->n where the flow line began */
 } yaml;
 
-/* Text that no YAML reader, old or new, takes for something else than this string: a letter, then
- * letters, digits and some harmless marks; none of the words that mean values. */
+/* Returns whether every YAML reader reads the unquoted text as this string: it has a letter first,
+ * then letters, digits and some safe characters, and is not a word with another meaning, such as
+ * `no`. */
 static bool is_plain_text(str s)
 {
     static const char marks[] = "_./-+@$()";
@@ -64,8 +67,8 @@ static bool is_plain_text(str s)
     return s.n > 0;
 }
 
-/* Code points that JSON lets stand and YAML wants escaped: what it calls not printable, its own
- * line breaks and the byte order mark.  Length of the one at p, 0 if it is none. */
+/* Returns the length of the code point at p if JSON allows it unescaped but YAML does not:
+ * non-printable ones, YAML's line breaks and the byte order mark.  Otherwise returns 0. */
 static size_t unprintable(const unsigned char *p, size_t n, unsigned *code)
 {
     if (n >= 2 && p[0] == 0xc2 && p[1] < 0xa0) return *code = p[1], 2;
@@ -77,7 +80,7 @@ static size_t unprintable(const unsigned char *p, size_t n, unsigned *code)
     return 0;
 }
 
-/* A JSON string is a YAML one, but for those code points. */
+/* Writes a JSON string, which is also a YAML string once these code points are escaped. */
 static void yaml_quote(buf *b, str s)
 {
     size_t from = 0;
@@ -102,7 +105,7 @@ static void yaml_double(buf *b, double v)
     if (isinf(v)) return buf_z(b, v > 0 ? ".inf" : "-.inf");
     char text[32];
     size_t n = double_text(v, text, sizeof text);
-    /* With a point, so that it is a float for readers of YAML 1.1, too. */
+    /* The decimal point makes YAML 1.1 readers recognize a float. */
     size_t e = 0;
     while (e < n && text[e] != 'e') e++;
     buf_put(b, text, e);
@@ -132,7 +135,7 @@ static void yaml_scalar_text(buf *b, const field_desc *f, const walk_value *v)
     }
 }
 
-/* Begins a line inside the open message, or goes on behind a "- ". */
+/* Starts a line inside the open message, or continues after "- ". */
 static void yaml_line(yaml *y)
 {
     y->empty = false;
@@ -147,7 +150,7 @@ static void yaml_key(yaml *y, const field_desc *f)
     buf_putc(y->base.out, ':');
 }
 
-/* A list's elements stand one level deeper than its key: depth is then that of their dashes. */
+/* Elements of a list are one level deeper than its key; y->depth is the depth of their dashes. */
 static void yaml_dash(yaml *y)
 {
     indent(y->base.out, y->depth);
@@ -165,7 +168,7 @@ static void yaml_message(emitter *to, const field_desc *f)
     }
     if (f) y->depth++;
     y->empty = true;
-    /* The line break comes with the first field: an empty message is {}. */
+    /* The first field writes the line break, because an empty message is written as {}. */
     if (f && !(f->flags & FF_REPEATED)) buf_putc(to->out, '\n');
 }
 
@@ -174,7 +177,7 @@ static void yaml_message_end(emitter *to, const field_desc *f)
     yaml *y = (yaml *)to;
     if (y->empty) {
         if (f && !(f->flags & FF_REPEATED)) {
-            to->out->n -= to->out->n > 0; /* takes the line break after "key:" back */
+            to->out->n -= to->out->n > 0; /* removes the line break after "key:" */
             buf_putc(to->out, ' ');
         }
         buf_z(to->out, "{}\n");
@@ -306,7 +309,7 @@ static void text_scalar(emitter *to, const field_desc *f, const walk_value *v)
     buf_putc(b, '\n');
 }
 
-/* ---- the doors ---- */
+/* ---- the public functions ---- */
 
 bool dump_message(const void *p, size_t n, const message_desc *root, const dump_opts *o, buf *out,
                   err *e)
@@ -327,7 +330,7 @@ bool dump_message(const void *p, size_t n, const message_desc *root, const dump_
     case DUMP_JSON:
         return otlp_message_to_json(p, n, root, &(otlp_json_opts){true, o->write, o->ctx}, out, e);
     }
-    return err_set(e, ERR_USAGE, "no such format");
+    return err_set(e, ERR_USAGE, "unknown output format");
 }
 
 bool dump_pb(const void *p, size_t n, layout l, const dump_opts *o, buf *out, err *e)

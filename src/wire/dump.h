@@ -1,4 +1,4 @@
-/* wire/dump.h - protobuf bytes as text for people: what `kiln cat` prints.  Pure. */
+/* wire/dump.h - protobuf bytes as readable text, for `kiln cat`.  Pure. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -8,18 +8,19 @@
 typedef enum dump_format {
     DUMP_YAML, /* YAML 1.2, names as in the schema, ids in hex, other bytes !!binary */
     DUMP_JSON, /* OTLP/JSON, indented */
-    DUMP_TEXT, /* as protoc --decode prints and protoc --encode reads; enums as numbers */
+    DUMP_TEXT, /* protobuf text format, as protoc --decode prints; enums as numbers */
 } dump_format;
 
 typedef struct dump_opts {
     dump_format format;
     bool (*write)(void *ctx, str text,
-                  err *e); /* takes text as it comes (64 KiB); NULL: to the buf */
+                  err *e); /* receives pieces of 64 KiB; NULL: the text stays in the buf */
     void *ctx;
 } dump_opts;
 
-/* p[0..n) of layout l, appended to `out`.  ERR_MALFORMED with byte and path, after the text of what
- * came before; ERR_LIMIT when `out` is full. */
+/* Appends the text of p[0..n), a message of layout l, to `out`.  Fails with ERR_MALFORMED, byte and
+ * path; `out` then has the text of the fields before the error.  Fails with ERR_MEMORY when `out`
+ * is full. */
 NODISCARD bool dump_pb(const void *p, size_t n, layout l, const dump_opts *o, buf *out, err *e);
 NODISCARD bool dump_message(const void *p, size_t n, const message_desc *root, const dump_opts *o,
                             buf *out, err *e);

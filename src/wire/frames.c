@@ -1,3 +1,5 @@
+/* Splits an input into payloads (frames.h): from memory, or from a source through a window that
+ * holds one payload. */
 #include "wire/frames.h"
 
 #include "base/ban.h"
@@ -5,8 +7,8 @@
 
 enum {
     CHUNK = 256 * 1024,
-    HEAD = 512,       /* what framing_detect wants to see */
-    FIRST_PB_TAG = 8, /* field 1, wire type 0: no smaller byte begins a message */
+    HEAD = 512,       /* bytes that framing_detect requires */
+    FIRST_PB_TAG = 8, /* field 1, wire type 0: no message starts with a smaller byte */
 };
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -17,14 +19,14 @@ static size_t skip_blanks(str s, size_t i)
     return i;
 }
 
-/* `{` and then `}` or a quoted key and a colon.  Protobuf that looks like "\n{\n\"" fails at the
- * key: what follows there is a tag, and tags are control characters. */
+/* Returns whether s starts with `{`, then `}` or a quoted key and a colon.  Protobuf that starts
+ * like "\n{\n\"" does not: a tag follows the quote, and tags are control characters. */
 static bool looks_like_json(str s)
 {
     size_t i = str_starts(s, STR("\xef\xbb\xbf")) ? 3 : 0;
     i = skip_blanks(s, i);
     if (i == s.n || s.p[i] != '{') return false;
-    if (i == 0) return true; /* 0x7b is no tag that protobuf allows */
+    if (i == 0) return true; /* 0x7b is not a valid protobuf tag */
     i = skip_blanks(s, i + 1);
     if (i == s.n) return true;
     if (s.p[i] == '}') return true;
@@ -97,7 +99,7 @@ static bool fail(frames *f) { return !(f->failed = true); }
 
 /* ---- the window over the input ---- */
 
-/* Puts the unread bytes first and makes room for `want` of them. */
+/* Moves the unread bytes to the front and makes room for `want` bytes. */
 static bool make_room(frames *f, size_t want, err *e)
 {
     char *old = f->cap ? (char *)(uintptr_t)f->p : NULL;
@@ -111,7 +113,7 @@ static bool make_room(frames *f, size_t want, err *e)
     size_t cap = f->cap * 2 > want ? f->cap * 2 : want;
     char *p = realloc(old, cap);
     if (!p) {
-        err_at(e, ERR_LIMIT, offset(f), "out of memory for a payload of %zu bytes", want);
+        err_at(e, ERR_MEMORY, offset(f), "out of memory for a payload of %zu bytes", want);
         return fail(f);
     }
     f->p = p;
@@ -119,7 +121,7 @@ static bool make_room(frames *f, size_t want, err *e)
     return true;
 }
 
-/* At least `want` unread bytes, or all there are.  Moves p. */
+/* Reads until the window has at least `want` unread bytes, or all there are.  May move p. */
 static bool fill(frames *f, size_t want, err *e)
 {
     while (left(f) < want && !f->ended) {
@@ -156,7 +158,8 @@ static bool next_whole(frames *f, payload *p, err *e)
     return true;
 }
 
-/* What a compressed frame may become: the limit of a payload, and what is left of the allowance of all. */
+/* Returns the limit for a decompressed frame: the limit of a payload, or what is left of the limit
+ * of all frames. */
 static size_t room_for(const frames *f)
 {
     size_t all = unpack_allowance((size_t)(f->base + f->n));
@@ -178,7 +181,8 @@ static bool unwrap(frames *f, payload *p, err *e)
     return true;
 }
 
-/* Leaves *n at the length of the next frame that holds something; false at the end or on failure. */
+/* Sets *n to the length of the next frame that is not empty.  Returns false at the end or on
+ * failure. */
 static bool skip_empty(frames *f, size_t *n, err *e)
 {
     for (*n = 0;;) {
@@ -190,7 +194,8 @@ static bool skip_empty(frames *f, size_t *n, err *e)
     }
 }
 
-/* Behind whole payloads the caller may take the rest for lost. */
+/* Returns whether a truncated frame ends the stream: f->salvage is set and a payload was
+ * complete. */
 static bool cut_is_end(frames *f)
 {
     f->cut = f->salvage && f->index;
@@ -219,7 +224,7 @@ static bool next_length(frames *f, payload *p, err *e)
     if (!fill(f, 4 + n, e)) return false;
     if (left(f) - 4 < n) {
         if (cut_is_end(f)) return false;
-        err_at(e, ERR_MALFORMED, offset(f), "frame wants %zu bytes, %zu are left", n, left(f) - 4);
+        err_at(e, ERR_MALFORMED, offset(f), "frame needs %zu bytes, %zu are left", n, left(f) - 4);
         return fail(f);
     }
     f->zeros = 0;
@@ -229,8 +234,8 @@ static bool next_length(frames *f, payload *p, err *e)
     return unwrap(f, p, e);
 }
 
-/* Where the scan of a JSON text stands.  Only strings and nesting matter here; whether the text is
- * right is for the decoder to say, and text without an end is handed on for it to complain. */
+/* State of the scan for the end of a JSON text.  It only follows strings and nesting.  The decoder
+ * checks the text and reports a missing end. */
 typedef struct json_scan {
     size_t i; /* bytes scanned */
     size_t depth;
@@ -240,8 +245,8 @@ typedef struct json_scan {
 static const uint8_t json_special[256] = {
     ['"'] = 1, ['\\'] = 2, ['{'] = 3, ['['] = 3, ['}'] = 4, [']'] = 4};
 
-/* Scans on through s[0..n); done when the document is complete.  A backslash whose next byte is not
- * there yet is left for the next call. */
+/* Continues the scan through s and sets j->done when the document is complete.  A backslash at the
+ * end of s is left for the next call. */
 static void scan_json(json_scan *j, str s)
 {
     const char *p = s.p;

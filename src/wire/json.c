@@ -1,8 +1,11 @@
+/* The JSON pull parser (json.h).  Strings stay views into the window unless they have escapes.
+ * Spaces and plain text are skipped eight bytes at a time. */
 #include "wire/json.h"
 
 #include "base/utf8.h"
 #include "wire/json_quick.h"
 #include "wire/swar.h"
+#include "base/text.h"
 
 #include "base/ban.h"
 
@@ -30,7 +33,7 @@ json json_open_source(source *from, size_t window, arena *a, err *e)
     char *own = arena_alloc(a, cap);
     if (!own) {
         j.bad = true;
-        err_set(e, ERR_LIMIT, "no memory for a window of %zu bytes", cap);
+        err_set(e, ERR_MEMORY, "no memory for a window of %zu bytes", cap);
         return j;
     }
     j.window = j.p = j.end = own;
@@ -59,7 +62,7 @@ bool json_fail(json *j, const char *fmt, ...)
     return false;
 }
 
-/* The same, elsewhere than at the token. */
+/* Fails at `at` instead of the first byte of the token. */
 PRINTF(4, 5)
 static COLD bool fail_at(json *j, err_code code, const char *s, const char *fmt, ...)
 {
@@ -99,15 +102,15 @@ static COLD bool fail_found(json *j, const char *what)
 
 /* ---- the window ---- */
 
-/* Brings bytes behind those from j->p on, which move to the front; *s moves along.  False when the
- * input is over or failed.  A window that is more than half full grows: a token of any length is
- * read in linear time. */
+/* Moves the bytes from j->p on to the front (*s moves with them) and reads more after them.
+ * Returns false at the end of the input or on failure.  A window that is more than half full grows,
+ * so that a token of any length is read in linear time. */
 static COLD bool fill(json *j, const char **s)
 {
     if (j->over || j->bad) return false;
     size_t keep = (size_t)(j->end - j->p), at = (size_t)(*s - j->p),
            skipped = (size_t)(j->p - j->window);
-    char *own = (char *)(uintptr_t)j->window; /* ours: json_open_source took it from the arena */
+    char *own = (char *)(uintptr_t)j->window; /* allocated by json_open_source */
     memmove(own, j->p, keep);
     if (keep > j->cap / 2) {
         char *more = j->cap > SIZE_MAX / 2 ? NULL : arena_grow(j->a, own, j->cap, j->cap * 2);
@@ -115,7 +118,7 @@ static COLD bool fill(json *j, const char **s)
             j->window = j->p = own;
             j->end = own + keep;
             j->base += skipped;
-            return fail_at(j, ERR_LIMIT, j->p, "no memory for a token of more than %zu bytes",
+            return fail_at(j, ERR_MEMORY, j->p, "no memory for a token of more than %zu bytes",
                            keep);
         }
         own = more;
@@ -132,7 +135,7 @@ static COLD bool fill(json *j, const char **s)
     return !j->over;
 }
 
-/* At least n bytes from *s on? */
+/* Returns whether the input has at least n bytes from *s on; reads more if necessary. */
 static bool need(json *j, const char **s, size_t n)
 {
     while ((size_t)(j->end - *s) < n)
@@ -154,7 +157,7 @@ const char *json_skip_run(const char *p, const char *end)
     }
 }
 
-/* The first byte that is no blank, at j->p; -1 when there is none. */
+/* Skips spaces; returns the byte at j->p, or -1 at the end. */
 static inline int peek(json *j)
 {
     for (;;) {
@@ -167,14 +170,14 @@ static inline int peek(json *j)
 
 /* ---- strings ---- */
 
-/* The first quote, backslash or control character at or after s; *high collects bits of the bytes
- * passed, so that bit 7 says "not all ASCII". */
+/* Returns the first quote, backslash or control character at or after s.  ORs the bytes before it
+ * into *high: a set bit 7 means "not all ASCII". */
 static inline const char *plain_run(const char *s, const char *end, uint64_t *high)
 {
     while (end - s >= 8) {
         uint64_t w = load8(s);
-        /* In ASCII bytes: equal to a quote or backslash, or below ' '.  Bit 7 of the first such
-         * byte is exact; a borrow can only touch bytes after it. */
+        /* Sets bit 7 of ASCII bytes that are a quote, a backslash or below ' '.  Bit 7 of the first
+         * such byte is exact; a borrow can only touch bytes after it. */
         uint64_t stop =
             ((w ^ bytes8('"')) - bytes8(1)) | ((w ^ bytes8('\\')) - bytes8(1)) | (w - bytes8(0x20));
         stop &= ~w & bytes8(0x80);
@@ -215,10 +218,10 @@ static bool scratch_put(json *j, const char *p, size_t n)
 {
     if (n > j->scratch_cap - j->scratch_n) {
         size_t want = j->scratch_n + n, cap = j->scratch_cap ? j->scratch_cap : 256;
-        while (cap < want) cap *= 2; /* want is at most the window: no overflow */
+        while (cap < want) cap *= 2; /* cannot overflow: want is at most the size of the window */
         char *q = arena_grow(j->a, j->scratch, j->scratch_cap, cap);
         if (!q)
-            return fail_at(j, ERR_LIMIT, j->p, "no memory for a string of more than %zu bytes",
+            return fail_at(j, ERR_MEMORY, j->p, "no memory for a string of more than %zu bytes",
                            j->scratch_n);
         j->scratch = q;
         j->scratch_cap = cap;
@@ -228,14 +231,7 @@ static bool scratch_put(json *j, const char *p, size_t n)
     return true;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* XXXX of \uXXXX at *s, which is at its backslash and moves past it. */
+/* Reads the four digits of \uXXXX at *s and advances *s. */
 static bool hex4(json *j, const char **s, uint32_t *v)
 {
     *v = 0;
@@ -245,7 +241,7 @@ static bool hex4(json *j, const char **s, uint32_t *v)
         ok = d >= 0;
         *v = *v << 4 | (uint32_t)(d & 15);
     }
-    if (!ok) return !j->bad && fail_at(j, ERR_MALFORMED, *s, "\\u wants four hex digits");
+    if (!ok) return !j->bad && fail_at(j, ERR_MALFORMED, *s, "\\u requires four hex digits");
     *s += 6;
     return true;
 }
@@ -287,9 +283,9 @@ static bool escape(json *j, const char **s)
     return scratch_put(j, &to[at - from], 1);
 }
 
-/* The rest of a string from its first backslash (s) on.  j->p stays at the opening quote, so that
- * the raw text is in the window until the end and can be checked there: escapes are ASCII, the raw
- * text is UTF-8 exactly if the unescaped one is. */
+/* Reads the rest of a string from its first backslash (s) on.  j->p stays at the opening quote, so that
+ * the raw text stays in the window.  It is checked there: escapes are ASCII, so the raw text is UTF-8
+ * exactly if the unescaped text is. */
 static NOINLINE bool escaped_string(json *j, const char *s, uint64_t high)
 {
     j->scratch_n = 0;
@@ -328,7 +324,7 @@ static inline bool string(json *j)
 
 /* ---- numbers and words ---- */
 
-/* The byte at *s, 0 at the end of the input. */
+/* Returns the byte at *s, or 0 at the end of the input. */
 static inline char byte_at(json *j, const char **s)
 {
     return *s < j->end || fill(j, s) ? **s : '\0';
@@ -433,7 +429,7 @@ static inline json_token key(json *j, int c)
     return j->tok = JSON_KEY;
 }
 
-/* The outermost value is complete, or nothing came at all. */
+/* Returns the token when the outermost value is complete or the input is empty. */
 static COLD json_token outside(json *j, int c)
 {
     if (c < 0 && !j->bad) return j->tok = JSON_END;

@@ -1,4 +1,4 @@
-/* Numbers between text and machine: exact integers, doubles whatever the locale says. */
+/* Converts numbers of JSON text: exact integers, and doubles independent of the locale. */
 #include "wire/json.h"
 
 #include "base/utf8.h"
@@ -8,15 +8,15 @@
 #include <locale.h>
 #include <math.h>
 
-/* A decimal number taken apart: digits (with a point among them, maybe) times 10^exp. */
+/* The parts of a decimal number: digits (which may include a point) times 10^exp. */
 typedef struct decimal {
     bool minus;
     str digits;      /* digits and at most one point */
     size_t n_digits; /* without the point */
-    int64_t exp;     /* of the last digit */
+    int64_t exp;     /* exponent of the last digit */
 } decimal;
 
-enum { EXP_CAP = 1000000 }; /* beyond any digit string that matters: saturate, do not overflow */
+enum { EXP_CAP = 1000000 }; /* larger exponents are set to this one, so that sums do not overflow */
 
 static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
@@ -32,8 +32,8 @@ static bool decimal_exp(str t, size_t i, decimal *d)
     return i == t.n;
 }
 
-/* JSON's grammar of numbers, idle zeros in front allowed: strings are written by all kinds of
- * printers. */
+/* Parses a number of JSON's grammar.  Accepts leading zeros, which some writers put into
+ * strings. */
 static bool decimal_parse(str t, decimal *d)
 {
     *d = (decimal){.minus = t.n && t.p[0] == '-'};
@@ -54,7 +54,7 @@ static bool decimal_parse(str t, decimal *d)
 
 typedef enum verdict { FITS, NOT_A_NUMBER, NOT_INTEGER, TOO_LARGE } verdict;
 
-/* |d| as an integer: digits that the exponent puts behind the point must be zeros. */
+/* Converts |d| to an integer: all digits after the point must be zeros. */
 static verdict decimal_u64(const decimal *d, uint64_t *v)
 {
     int64_t whole = (int64_t)d->n_digits + (d->exp < 0 ? d->exp : 0), seen = 0;
@@ -79,7 +79,7 @@ static bool is_numeric_token(json *j, const char *what)
     return j->tok == JSON_NUMBER || j->tok == JSON_STRING || json_expected(j, what);
 }
 
-/* What stands in a message of a text that may be long: whole characters. */
+/* Returns the start of a text for a message: at most 40 bytes, without a partial character. */
 static str shown(str t) { return (str){t.p, utf8_valid(t.p, t.n < 40 ? t.n : 40)}; }
 
 static bool integer(json *j, bool *minus, uint64_t *v, bool *too_large)
@@ -97,7 +97,7 @@ static bool integer(json *j, bool *minus, uint64_t *v, bool *too_large)
 
 bool json_to_i64(json *j, int64_t min, int64_t max, int64_t *v)
 {
-    bool minus = false, out;
+    bool minus = false, out = false;
     uint64_t u = 0;
     if (!integer(j, &minus, &u, &out)) return false;
     uint64_t most = minus ? UINT64_C(1) << 63 : INT64_MAX;
@@ -111,7 +111,7 @@ bool json_to_i64(json *j, int64_t min, int64_t max, int64_t *v)
 
 bool json_to_u64(json *j, uint64_t max, uint64_t *v)
 {
-    bool minus = false, out;
+    bool minus = false, out = false;
     uint64_t u = 0;
     if (!integer(j, &minus, &u, &out)) return false;
     if (out || minus || u > max)
@@ -122,14 +122,14 @@ bool json_to_u64(json *j, uint64_t max, uint64_t *v)
 
 /* ---- doubles ---- */
 
-/* strtod and printf write the locale's decimal point; the host process may have set one. */
+/* strtod and printf use the decimal point of the locale, which the host process may have set. */
 typedef struct c_locale {
     locale_t c, old;
 } c_locale;
 
 static c_locale c_locale_enter(void)
 {
-    /* glibc hands out its static "C" object here: nothing is allocated. */
+    /* glibc returns its static "C" object and allocates nothing. */
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     return (c_locale){c, c ? uselocale(c) : (locale_t)0};
 }
@@ -161,7 +161,7 @@ static bool slow_double(json *j, double *v)
     char small[128], *z = small;
     if (j->text.n >= sizeof small && !(z = arena_alloc(j->a, j->text.n + 1))) {
         j->bad = true;
-        return err_at(j->e, ERR_LIMIT, j->at, "no memory for a number of %zu digits", j->text.n);
+        return err_at(j->e, ERR_MEMORY, j->at, "no memory for a number of %zu digits", j->text.n);
     }
     memcpy(z, j->text.p, j->text.n);
     z[j->text.n] = '\0';
@@ -190,9 +190,9 @@ bool json_to_double(json *j, double *v)
 
 size_t double_text(double v, char *out, size_t n)
 {
-    /* A reader that takes "-0" for an integer loses the sign (Python does). */
+    /* A reader that parses "-0" as an integer, as Python's does, loses the sign. */
     if (v == 0) return (size_t)snprintf(out, n, "%s", signbit(v) ? "-0.0" : "0");
-    /* 15 digits always survive, 17 always suffice; below the normal range fewer may do. */
+    /* 17 digits always suffice, and up to 15 are preserved; subnormal values may need fewer. */
     int digits = fpclassify(v) == FP_SUBNORMAL ? 1 : 15, len;
     c_locale l = c_locale_enter();
     do len = snprintf(out, n, "%.*g", digits, v);

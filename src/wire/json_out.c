@@ -1,3 +1,4 @@
+/* The JSON writer (json.h). */
 #include "wire/json.h"
 
 #include "wire/base64.h"
@@ -17,7 +18,7 @@ static void line(json_out *o)
     for (; n > some; n -= some) buf_put(o->b, blanks + 1, n - some < some ? n - some : some);
 }
 
-/* What goes between the previous thing and the next value or key. */
+/* Writes the separator before the next value or key. */
 static void before(json_out *o)
 {
     if (o->after_key) {
@@ -64,7 +65,7 @@ void json_put_array_flat(json_out *o)
 
 /* ---- text ---- */
 
-/* The first byte that needs an escape. */
+/* Returns the first byte that needs an escape, or `end`. */
 static const char *plain_run(const char *s, const char *end)
 {
     while (end - s >= 8) {

@@ -1,22 +1,22 @@
-/* wire/json_quick.h - short cuts past json_next() for who knows what comes: the transcoder.
+/* wire/json_quick.h - shortcuts that replace json_next() when the caller, the transcoder, expects a
+ * certain token.
  *
- * Each takes exactly what it says and leaves everything else - other spellings, the end of the
- * window, whatever needs an error - to json_next.  So they may be tried anywhere, and the text that
- * a reader accepts does not depend on them. */
+ * Each accepts exactly one form.  On other spellings, the end of the window and errors it returns
+ * false and the caller uses json_next, so shortcuts do not change which text is accepted. */
 #pragma once
 #include "wire/json.h"
 #include "wire/swar.h"
 
-/* ---- moves of the reader that json.c shares ---- */
+/* ---- parts of the reader that json.c shares ---- */
 
 static inline bool json_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 static inline bool json_is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 static inline uint64_t json_here(const json *j) { return j->base + (uint64_t)(j->p - j->window); }
 
-/* Any number of blanks. */
+/* Skips any number of spaces. */
 const char *json_skip_run(const char *p, const char *end);
 
-/* Text is dense, or has one blank after commas and colons, or is indented. */
+/* Skips spaces.  Text usually has none, one after commas and colons, or indentation. */
 static inline const char *json_skip_blanks(const char *p, const char *end)
 {
     if (LIKELY(p < end && (unsigned char)*p > ' ')) return p;
@@ -29,7 +29,7 @@ static inline void json_value_done(json *j)
     j->expect = j->depth ? JSON_EXPECT_COMMA : JSON_EXPECT_NOTHING;
 }
 
-/* Past a { or [; the caller has checked the depth. */
+/* Moves past a { or [; the caller has checked the depth. */
 static inline void json_enter(json *j, bool object)
 {
     uint64_t bit = UINT64_C(1) << (j->depth % 64), *w = &j->objects[j->depth / 64];
@@ -40,7 +40,7 @@ static inline void json_enter(json *j, bool object)
     j->p++;
 }
 
-/* Past the } or ] of the open container. */
+/* Moves past the } or ] of the open container. */
 static inline void json_leave(json *j)
 {
     j->p++;
@@ -49,10 +49,10 @@ static inline void json_leave(json *j)
     json_value_done(j);
 }
 
-/* ---- the short cuts ---- */
+/* ---- shortcuts ---- */
 
-/* Past the comma before the next element (array) or key (object), and blanks; NULL when none may
- * or does come here. */
+/* Skips spaces and the comma before the next element (array) or key (object).  Returns NULL when
+ * there is no comma or none is allowed. */
 ALWAYS_INLINE const char *json_quick_comma(const json *j, bool object)
 {
     const char *p = json_skip_blanks(j->p, j->end);
@@ -62,7 +62,7 @@ ALWAYS_INLINE const char *json_quick_comma(const json *j, bool object)
     return first && !j->bad ? p : NULL;
 }
 
-/* The { (object) or [ of a value. */
+/* Reads the { (object) or [ of a value. */
 static inline bool json_take_open(json *j, bool object)
 {
     const char *p = json_quick_comma(j, false);
@@ -75,7 +75,7 @@ static inline bool json_take_open(json *j, bool object)
     return true;
 }
 
-/* The } of the open object, the ] of the open array. */
+/* Reads the } or ] of the open container. */
 static inline bool json_take_close(json *j)
 {
     bool ready = j->expect == JSON_EXPECT_COMMA || j->expect == JSON_EXPECT_FIRST_KEY ||
@@ -88,8 +88,8 @@ static inline bool json_take_close(json *j)
     return true;
 }
 
-/* The next key, if it is written exactly like `quoted`: a name in quotes and a colon, in memory
- * that is readable 8 bytes beyond its end. */
+/* Reads the next key if it is written exactly like `quoted`: a name in quotes and a colon.  8 bytes
+ * after the end of `quoted` must be readable. */
 static inline bool json_take_key(json *j, str quoted)
 {
     const char *p = json_quick_comma(j, true);
@@ -105,7 +105,7 @@ static inline bool json_take_key(json *j, str quoted)
     return true;
 }
 
-/* Digits at *s, at most 19 of them; false when there are none, more, or an idle 0 in front. */
+/* Reads 1 to 19 digits at *s.  Returns false for none, for more, or for a leading 0. */
 static inline bool json_quick_digits(const char **s, const char *end, uint64_t *v)
 {
     const char *p = *s;
@@ -113,23 +113,23 @@ static inline bool json_quick_digits(const char **s, const char *end, uint64_t *
     size_t total = 0, n = 8;
     while (n == 8 && end - p >= 8) {
         uint64_t w = load8(p);
-        n = digits8(w); /* also 0: whether a ninth digit comes is hard to predict */
+        n = digits8(w); /* may be 0; there is no branch because a ninth digit is hard to predict */
         r = r * pow10_8(n) + digits8_value(w, n);
         total += n;
         p += n;
         if (total > 19) return false;
     }
-    for (; n == 8 && p < end && json_is_digit(*p); p++) { /* the window's last bytes */
+    for (; n == 8 && p < end && json_is_digit(*p); p++) { /* at the end of the window */
         if (++total > 19) return false;
         r = r * 10 + (uint64_t)(*p - '0');
     }
     if (total == 0 || (**s == '0' && total > 1)) return false;
     *s = p;
-    *v = r; /* below 10^19: fits */
+    *v = r; /* below 10^19, so it fits */
     return true;
 }
 
-/* One integer at s, with its quotes; the byte behind it, or NULL when it is something else. */
+/* Reads an integer at s, quoted or not.  Returns the byte after it, or NULL for anything else. */
 static inline const char *json_quick_int(const char *s, const char *end, int64_t *out)
 {
     uint64_t v;
@@ -144,8 +144,8 @@ static inline const char *json_quick_int(const char *s, const char *end, int64_t
     return *s == ',' || *s == ']' || *s == '}' || json_is_blank(*s) ? s : NULL;
 }
 
-/* A bare number of up to seven digits and the comma or bracket behind it, in one word; how many
- * digits, 0 when it is something else. */
+/* Reads a bare number of up to seven digits and the comma or bracket after it in one word.  Returns the
+ * number of digits, 0 for anything else. */
 static inline size_t json_short_int(const char *s, int64_t *out, char *after)
 {
     uint64_t w = load8(s);
@@ -156,7 +156,7 @@ static inline size_t json_short_int(const char *s, int64_t *out, char *after)
     return *after == ',' || *after == ']' || *after == '}' ? d : 0;
 }
 
-/* The value of the key just taken, if it is a plain integer in [min, max], quoted or not. */
+/* Reads the value of the last key if it is a plain integer in [min, max], quoted or not. */
 static inline bool json_take_int(json *j, int64_t min, int64_t max, int64_t *v)
 {
     if (j->bad || j->expect != JSON_EXPECT_VALUE) return false;
@@ -170,8 +170,9 @@ static inline bool json_take_int(json *j, int64_t min, int64_t max, int64_t *v)
     return true;
 }
 
-/* Elements of the open array while they are such integers, up to n; each goes to put(), which
- * writes it at p and says where to go on.  Returns that place; *taken: how many. */
+/* Reads up to n elements of the open array while they are such integers.  Passes each to put(),
+ * which writes it at p and returns the end.  Returns the last end and sets *taken to the number of
+ * elements. */
 ALWAYS_INLINE char *json_take_ints(json *j, int64_t min, int64_t max, size_t n, size_t *taken,
                                    char *p, char *(*put)(char *p, uint64_t v))
 {

@@ -20,31 +20,32 @@ typedef enum layout {
 const char *layout_name(layout l); /* "1.9"; "unknown" */
 layout layout_from_name(str name); /* "1.9", "v1.9", "1.11" (= 1.10), "current"; else UNKNOWN */
 
-/* ---- which one is it?  seed-formats.md section 4.2 ---- */
+/* ---- detection (docs/spec/layouts.md, "Detection") ---- */
 
 typedef enum layout_confidence {
-    LAYOUT_FORCED,    /* the caller said so */
+    LAYOUT_FORCED,    /* the caller named the layout */
     LAYOUT_UNIQUE,    /* one layout fits the shape and the ranges */
-    LAYOUT_TIE_EQUAL, /* several fit and mean the same for what is present; the newest is taken */
+    LAYOUT_TIE_EQUAL, /* several fit, and the fields present mean the same; the newest is used */
     LAYOUT_TIE_RULE,  /* several fit; a tie rule decided */
-    LAYOUT_AMBIGUOUS, /* several fit and would decode differently; the newest is taken */
-    LAYOUT_NONE,      /* none fits: `layout` is the one with fewest violations */
+    LAYOUT_AMBIGUOUS, /* several fit and would decode differently; the newest is used */
+    LAYOUT_NONE,      /* none fits: `layout` is the one with the most known fields */
 } layout_confidence;
 
 typedef struct layout_verdict {
     layout layout;
     layout_confidence confidence;
     uint32_t fits;      /* bit (1 << layout) for each layout that fits */
-    char evidence[200]; /* one line for people: why this one */
+    char evidence[200]; /* the reason, one line of text */
     char against[200];  /* LAYOUT_NONE: first violation (path, field, wire type), else "" */
 } layout_verdict;
 
 const char *layout_confidence_name(layout_confidence c);
 
-/* Looks at p[0..n): protobuf bytes of a ProfilesData or export request.  Never fails: broken or
- * foreign bytes give LAYOUT_NONE with the reason.  Cost is bounded: at most LAYOUT_PROBE_BYTES of
- * each candidate are walked before the choice; the decoder checks the rest. */
+/* Finds the layout of p[0..n), a ProfilesData or export request in protobuf.  Never fails:
+ * malformed bytes and other formats give LAYOUT_NONE with the reason.  The walk for each candidate
+ * reads at most LAYOUT_PROBE_BYTES; the decoder checks the rest. */
 enum { LAYOUT_PROBE_BYTES = 4 << 20 };
 void layout_detect(const void *p, size_t n, layout_verdict *v);
-/* The same verdict; `evidence` and `against` may be left empty.  Writing them is most of the cost. */
+/* Finds the same layout, but may leave `evidence` and `against` empty, because formatting them is
+ * most of the cost. */
 void layout_detect_brief(const void *p, size_t n, layout_verdict *v);

@@ -1,3 +1,5 @@
+/* Reads resources, scopes and attributes (otlp_cold.h), which are a small part of a message, with the
+ * checked cursor. */
 #include "wire/otlp_cold.h"
 
 #include "base/utf8.h"
@@ -32,13 +34,13 @@ static size_t count_field(pb_cur c, uint32_t number)
     return n;
 }
 
-/* A singular message may come in several records, each adding to the lists of the one before.  How
- * much room a list has stands before its first element: a thousand records cost what one does. */
+/* A singular message may be split into several records, which extend the same lists.  The capacity
+ * of a list is stored before its first element, so that a thousand records cost as much as one. */
 typedef struct list_room {
     _Alignas(ARENA_ALIGN) size_t cap;
 } list_room;
 
-/* Room for `more` zeroed elements behind the n of *v; false at the budget. */
+/* Makes room for `more` zeroed elements after the n of *v.  Returns false at the budget. */
 static bool list_grow(hot *h, void **v, size_t n, size_t more, size_t size)
 {
     list_room *old = *v ? (list_room *)*v - 1 : NULL, *room;
@@ -76,7 +78,7 @@ static bool decode_keyvalue(hot *h, pb_cur c, keyvalue *kv, unsigned depth)
     return pb_ok(&c);
 }
 
-/* Appends the elements of an ArrayValue or KeyValueList; *v, *n hold those of an earlier piece. */
+/* Appends the elements of an ArrayValue or KeyValueList to *out, which may have earlier ones. */
 static bool decode_elements(hot *h, pb_cur c, any *out, unsigned depth)
 {
     bool list = out->kind == ANY_KVLIST;
@@ -103,7 +105,7 @@ static bool decode_elements(hot *h, pb_cur c, any *out, unsigned depth)
 
 static bool decode_any(hot *h, pb_cur c, any *out, unsigned depth)
 {
-    if (depth >= OTLP_MAX_DEPTH) return false; /* otlp_locate says so, and where */
+    if (depth >= OTLP_MAX_DEPTH) return false; /* otlp_locate reports the error and its position */
     str s;
     for (pb_field f; pb_next(&c, &f);) {
         unsigned tag = f.number << 3 | f.wire;

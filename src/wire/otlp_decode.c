@@ -1,3 +1,5 @@
+/* Decodes a message of v1.8 and later: estimates the sizes of the tables, runs the hot walk, and checks
+ * the largest index of each table at the end.  Older layouts go to otlp_old.c. */
 #include "wire/otlp.h"
 
 #include "wire/carried.h"
@@ -7,10 +9,10 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-/* Tables and pools begin with room for an ordinary message of this size and grow if they must: no
- * pass for counting.  Memory that is not touched costs nothing.  At most four blocks: the tables and
- * small pools together, then (in a large message) the three pools that may outgrow any guess, each
- * alone, so that growing moves no byte (arena.h). */
+/* Tables and pools start with the capacity for an ordinary message of this size and grow if
+ * necessary, so no pass over the message counts entries.  Untouched memory costs nothing.  There
+ * are at most four blocks: the tables and small pools together, and in a large message one for each
+ * of the three pools that may outgrow the estimate, so that they grow in place (arena.h). */
 
 static void *carve(uint8_t **at, size_t bytes)
 {
@@ -22,7 +24,7 @@ static void *carve(uint8_t **at, size_t bytes)
 #define CARVE(vec, count)                                                                          \
     ((vec)->cap = (count), (vec)->v = carve(&at, (vec)->cap * sizeof *(vec)->v))
 
-/* A guess that cannot be had is no failure: growing will say so if it is needed. */
+/* A failed reservation is not an error: growing fails later if the memory is really needed. */
 static void reserve(hot *h, size_t n)
 {
     model *m = h->m;
@@ -39,11 +41,11 @@ static void reserve(hot *h, size_t n)
                     (n / 8 + 16) * (sizeof(uint32_t) + sizeof(uint64_t)) + 20 * ARENA_ALIGN;
     size_t pools = (n_frames + n_attrs) * sizeof(uint32_t) + n_values * sizeof(int64_t);
     if (a->budget && (a->budget < a->used || a->budget - a->used < 2 * (tables + pools)))
-        return; /* tight: take only what is really there */
+        return; /* over the budget: grow as entries arrive */
     if (large && (!vec_reserve(a, &d->frames, n_frames) || !vec_reserve(a, &m->values, n_values) ||
                   !vec_reserve(a, &m->sample_attrs, n_attrs)))
         return;
-    /* Behind the tables: columns that few messages need (links, offsets), nested values. */
+    /* The rest is for columns that few messages need (links, offsets) and for nested values. */
     if (!arena_reserve(a, tables + (large ? n : pools + 1024))) return;
     uint8_t *at = arena_alloc(a, large ? tables : tables + pools);
     if (!at) return;
@@ -74,8 +76,8 @@ typedef struct decoder {
     hot_samples_fn *samples;
     hot_dictionary_fn *dictionary;
     ledger *ledger;
-    u32s comments;                /* v1.8: string indices, with ... */
-    u32s comment_owner;           /* ... the profile each belongs to */
+    u32s comments;                /* v1.8: string indices */
+    u32s comment_owner;           /* v1.8: for each comment, the index of its profile */
     u32s temporality;             /* v1.8: per profile, 0 = unspecified */
     uint64_t profile_temporality; /* of the profile being read */
 } decoder;
@@ -113,7 +115,8 @@ static bool take_text(decoder *x, pb_cur *c, const pb_field *f, const char *name
     return true;
 }
 
-/* Field numbers of Profile beyond period: v1.8 has comments at 7 and the rest one higher. */
+/* Reads a field of Profile after `period`.  v1.8 has comments at 7, and later fields are numbered
+ * one higher than in v1.9. */
 static bool decode_profile_field(decoder *x, pb_cur *c, const pb_field *f, profile *p)
 {
     hot *h = &x->h;
@@ -131,7 +134,7 @@ static bool decode_profile_field(decoder *x, pb_cur *c, const pb_field *f, profi
         }
         return true;
     }
-    if (v8 && number >= 8) number--; /* now as in v1.9 */
+    if (v8 && number >= 8) number--; /* the number in v1.9 */
     switch (number << 3 | f->wire) {
     case 1 << 3 | 2:
         return otlp_decode_value_type(h, pb_message(c, f), &p->sample_type,
@@ -154,7 +157,7 @@ static bool decode_profile_field(decoder *x, pb_cur *c, const pb_field *f, profi
 
 static const uint8_t *other_field(hot *h, const uint8_t *p, const uint8_t *q, profile *out)
 {
-    decoder *x = (decoder *)h; /* h is its first member */
+    decoder *x = (decoder *)h; /* h is the first member */
     pb_cur c = {.p = p, .end = q, .base = p};
     pb_field f;
     return pb_next(&c, &f) && decode_profile_field(x, &c, &f, out) ? c.p : NULL;
@@ -246,9 +249,9 @@ static void place_columns(model *m, const uint32_t *stack)
     }
 }
 
-/* ---- after it: every index lands in its table ---- */
+/* ---- after the walk: checks that every index is inside its table ---- */
 
-/* A checked model has entry 0 in every table, also where the message left the table out. */
+/* A checked model has entry 0 in every table, even in those that the message lacks. */
 static bool add_zero_entries(hot *h)
 {
     dict *d = &h->m->dict;
@@ -271,7 +274,7 @@ static bool indices_ok(const dict *d, const hot *h)
            h->max_stack < dict_n_stacks(d);
 }
 
-/* ---- v1.8: what v1.9 dropped travels as attributes ---- */
+/* ---- v1.8: fields that v1.9 removed become attributes ---- */
 
 /* Appends an attribute to the table and to profile i; its key is added to the string table. */
 static bool carry(decoder *x, size_t i, str key, any value)
@@ -328,7 +331,7 @@ static bool carry_temporality(decoder *x)
     return true;
 }
 
-/* ---- the whole ---- */
+/* ---- the message ---- */
 
 static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_opts *o, arena *a,
                            model *out, err *e)
@@ -344,8 +347,8 @@ static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_
                  .dictionary = path->dictionary,
                  .ledger = o->ledger};
     reserve(&x.h, n);
-    /* The first offset, 0; and pools that exist though nothing may go into them: the hot loops add
-     * to their pointers. */
+    /* Sets the first offset to 0, and allocates pools even if they stay empty: the hot loops add to their
+     * pointers. */
     x.h.limit = !vec_push(a, &out->dict.stacks) || !vec_reserve(a, &out->dict.frames, 1) ||
                 !vec_reserve(a, &out->dict.attr_refs, 1) || !vec_reserve(a, &out->values, 1) ||
                 !vec_reserve(a, &out->times, 1) || !vec_reserve(a, &out->sample_attrs, 1);
@@ -363,14 +366,14 @@ static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_
     return true;
 
 failed:
-    /* The fast path does not know where; the tables do. */
+    /* The fast path does not know the position of the error; the walk by the tables finds it. */
     if (!x.h.limit && !otlp_locate(p, n, l, !o->lenient, e)) return false;
-    if (!x.h.limit) /* cannot happen: fuzz/otlp.c holds the two to each other */
+    if (!x.h.limit) /* cannot happen: fuzz/otlp.c compares the two */
         return err_set(e, ERR_MALFORMED, "the message is malformed");
     if (a->budget)
-        return err_set(e, ERR_LIMIT, "decoding needs more than the memory budget of %zu bytes",
+        return err_set(e, ERR_MEMORY, "decoding needs more than the memory budget of %zu bytes",
                        a->budget);
-    return err_set(e, ERR_LIMIT, "out of memory while decoding");
+    return err_set(e, ERR_MEMORY, "out of memory while decoding");
 }
 
 bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, model *out, err *e)
@@ -378,7 +381,7 @@ bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, m
     static const otlp_decode_opts defaults;
     if (!o) o = &defaults;
     *out = (model){0};
-    if (!n) p = ""; /* NULL has no end to compare with */
+    if (!n) p = ""; /* pointers are compared with its end */
     if (n > OTLP_MAX_BYTES)
         return err_set(e, ERR_LIMIT, "a message of %zu bytes is larger than protobuf allows (%d)",
                        n, OTLP_MAX_BYTES);

@@ -1,13 +1,12 @@
+/* The AVX2 variant of otlp_hot.inc.  AVX2 has no compress instruction, so a table holds the byte
+ * order for each mask.  The tables have 2 KB and 4 KB, so they fit in L1.  pext and pdep would need
+ * no tables, but take up to 300 cycles on AMD Zen 1 and 2, which have AVX2 too. */
 #include "wire/otlp_hot.h"
 
 #include "wire/varint.h"
 
 #include "base/ban.h"
 #include <immintrin.h>
-
-/* AVX2 has no compress: a table holds the byte order for each mask instead.  The tables are 2 KB and
- * 4 KB, so they stay in the first-level cache.  pext and pdep would do without tables, but take up to
- * 300 cycles on AMD Zen 1 and 2, which have AVX2 too. */
 
 #define EVERY_4(ROW, m) ROW(m), ROW((m) + 1), ROW((m) + 2), ROW((m) + 3)
 #define EVERY_16(ROW, m)                                                                           \
@@ -19,8 +18,8 @@
 
 /* ---- reading ---- */
 
-/* Row m: the numbers of the bits that are set in m, one in a byte, lowest first.  0x80 fills the
- * rest: a shuffle makes a zero of it. */
+/* Row m holds the indices of the set bits of m, one per byte, lowest first.  The rest is 0x80,
+ * which pshufb turns into 0. */
 #define FILL(m) (UINT64_C(0x8080808080808080) << 4 * POPCOUNT(m) << 4 * POPCOUNT(m))
 #define POPCOUNT(m) __builtin_popcount(m)
 #define BIT(m, i) ((uint64_t)((m) >> (i)&1) * (i) << 8 * POPCOUNT((m) & ((1u << (i)) - 1)))
@@ -29,9 +28,9 @@
      BIT(m, 7u))
 static const uint64_t bit_numbers[256] = {EVERY_256(BITS)};
 
-/* The varints at the byte offsets `starts` of x, eight lanes: the four bytes from each start, cut
- * after the last byte of the varint, and the 7-bit groups joined by two multiply-adds: b0 + b1*2^7 in
- * 16 bits, then lo + hi*2^14 in 32. */
+/* Decodes the varints at the byte offsets `starts` of x into eight lanes.  A lane receives the four
+ * bytes from its start.  Bytes after the end of the varint are cleared, and two multiply-adds join
+ * the 7-bit groups: b0 + b1*2^7 in 16 bits, then lo + hi*2^14 in 32. */
 ALWAYS_INLINE __m256i join_8(__m256i x, uint64_t starts)
 {
     const __m256i lanes = _mm256_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4,
@@ -65,9 +64,9 @@ ALWAYS_INLINE uint64_t high_bits_64(const uint8_t *p)
     return (uint32_t)_mm256_movemask_epi8(a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32;
 }
 
-/* 64 bytes a step.  The bytes without the high bit end a varint, so the bytes after them begin one.
- * Each eight bytes hold one to eight begins: they become eight lanes, stored whole, of which the next
- * eight bytes overwrite those that were not used.
+/* Reads 64 bytes per step.  A byte without the high bit ends a varint, so the byte after it starts
+ * one. The varints that start in a group of 8 bytes are decoded into 8 lanes.  All 8 are stored;
+ * the store of the next group overwrites the unused ones.
  *
  * A varint of more than four bytes (an index of 2^28 or a negative one) takes one scalar step. */
 ALWAYS_INLINE ptrdiff_t packed_vector(const uint8_t *p, const uint8_t *q, uint32_t *to,
@@ -79,7 +78,7 @@ ALWAYS_INLINE ptrdiff_t packed_vector(const uint8_t *p, const uint8_t *q, uint32
         size_t left = (size_t)(q - p);
         uint64_t inside = left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
         uint64_t more = high_bits_64(p), ends = ~more & inside;
-        if (UNLIKELY(!ends)) return -1; /* cut off, or longer than 64 bytes */
+        if (UNLIKELY(!ends)) return -1; /* truncated, or longer than 64 bytes */
         unsigned last = 63 - (unsigned)__builtin_clzll(ends);
         uint64_t window = ~(uint64_t)0 >> (63 - last);
         if (UNLIKELY(more & more >> 1 & more >> 2 & more >> 3 & window)) {
@@ -113,8 +112,8 @@ ptrdiff_t packed_u32_avx2(const uint8_t *p, const uint8_t *q, uint32_t *to, uint
 
 enum { FEW_BYTES = 8 };
 
-/* At most eight bytes without a branch on how many varints they are; -1 when one of them has more than
- * four bytes or is cut off. */
+/* Decodes at most eight bytes without branching on the number of varints in them.  Returns -1 when
+ * a varint has more than four bytes or is truncated. */
 ALWAYS_INLINE ptrdiff_t packed_few(const uint8_t *p, const uint8_t *q, uint32_t *to, uint32_t *max)
 {
     unsigned inside = (1u << (q - p)) - 1;
@@ -130,8 +129,8 @@ ALWAYS_INLINE ptrdiff_t packed_few(const uint8_t *p, const uint8_t *q, uint32_t 
     return POPCOUNT(ends);
 }
 
-/* One varint without a branch on its length, up to eight bytes: pairs of groups are joined three
- * times. */
+/* Reads one varint of up to eight bytes without branching on its length: joins pairs of groups
+ * three times. */
 ALWAYS_INLINE const uint8_t *varint_any(const uint8_t *p, const uint8_t *q, uint64_t *v)
 {
     uint64_t w;
@@ -156,10 +155,10 @@ ALWAYS_INLINE const uint8_t *varint_any(const uint8_t *p, const uint8_t *q, uint
 
 __extension__ typedef unsigned __int128 row_16;
 
-/* Row m moves the used bytes of four lanes together at the end of the register.  Lane i has
- * LEN(m, i) bytes: 1, and 1 more for bit i of m, and 2 more for bit i + 4. */
+/* Row m gathers the used bytes of four lanes at the end of the register.  Lane i has LEN(m, i)
+ * bytes: 1, and 1 more for bit i of m, and 2 more for bit i + 4. */
 #define LEN(m, i) (1 + ((m) >> (i)&1) + ((m) >> ((i) + 4) & 1) * 2)
-#define FROM(m, i) /* bytes of lane i and those after it */                                        \
+#define FROM(m, i) /* total bytes of lane i and the lanes after it */                              \
     (LEN(m, 3) + ((i) < 3 ? LEN(m, 2) : 0) + ((i) < 2 ? LEN(m, 1) : 0) + ((i) < 1 ? LEN(m, 0) : 0))
 #define BYTE(m, i, k)                                                                              \
     ((row_16)(LEN(m, i) > (k)) * (4 * (i) + (k)) << 8 * ((16 - FROM(m, i) + (k)) & 15))
@@ -175,11 +174,11 @@ ALWAYS_INLINE void put_together(uint8_t *w, __m128i y, unsigned lengths)
     _mm_storeu_si128((__m128i *)(void *)(w - 16), _mm_shuffle_epi8(y, order));
 }
 
-/* Eight indices a step, the last ones first.  The 7-bit groups of a lane are spread over its four
- * bytes; comparisons say how many of them are used, which is the row of the table for each half.  One
- * plain store puts the last byte just before w.  What it writes further down is overwritten by what
- * comes next: PACKED_PUT_ROOM.  The first step of a short list has its lanes at the end of the
- * register, after zeros of one byte each, which do not count. */
+/* Writes eight indices per step, the last ones first.  Spreads the 7-bit groups of a lane over its
+ * four bytes.  Comparisons count the used bytes, which selects the row of the table for each half.
+ * Each store ends just before w and writes up to 16 bytes, so PACKED_PUT_ROOM bytes below w must be
+ * writable; the next store overwrites them.  If n is not a multiple of 8, the first step places its
+ * lanes at the end of the register; the leading zero lanes do not count. */
 uint8_t *packed_put_avx2(uint8_t *w, const uint32_t *v, size_t n)
 {
     const __m256i ramp = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -195,7 +194,7 @@ uint8_t *packed_put_avx2(uint8_t *w, const uint32_t *v, size_t n)
             x = _mm256_permutevar8x32_epi32(x, _mm256_add_epi32(ramp, _mm256_set1_epi32(k)));
         }
         if (UNLIKELY(!_mm256_testz_si256(x, _mm256_set1_epi32((int)0xf0000000)))) {
-            w = packed_put_portable(w, v + n, (size_t)k); /* five bytes: rare */
+            w = packed_put_portable(w, v + n, (size_t)k); /* rare: an index of five bytes */
             continue;
         }
         __m256i over_1 = _mm256_cmpgt_epi32(x, _mm256_set1_epi32((1 << 7) - 1)),

@@ -1,3 +1,5 @@
+/* The AVX-512 variant of otlp_hot.inc: reads and writes packed indices with compress and
+ * multishift. */
 #include "wire/otlp_hot.h"
 
 #include "wire/varint.h"
@@ -10,11 +12,12 @@ static const uint8_t byte_ramp[64] = {
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-/* 64 bytes a step.  The bytes without the high bit end a varint, so the bytes after them begin one:
+/* Reads 64 bytes per step.  A byte without the high bit ends a varint, so the byte after it starts
+ * one:
  *
  *   starts   positions of the first bytes, 8 bits each, compressed to the front
  *   then for 16 varints at a time: the four bytes from each start gathered into a lane (vpermb),
- *   cut after its last byte, and the 7-bit groups joined by two multiply-adds:
+ *   bytes after the end cleared, and the 7-bit groups joined by two multiply-adds:
  *   b0 + b1*2^7 in 16 bits, then lo + hi*2^14 in 32.
  *
  * A varint of more than four bytes (an index of 2^28 or a negative one) takes one scalar step. */
@@ -39,7 +42,7 @@ ALWAYS_INLINE ptrdiff_t packed_vector(const uint8_t *p, const uint8_t *q, uint32
         __m512i x = _mm512_loadu_si512(p);
         uint64_t more = _mm512_movepi8_mask(x), ends = ~more & inside;
         if (UNLIKELY(!ends)) {
-            /* Nothing ends in this window: cut off, or longer than 64 bytes. */
+            /* No varint ends in this window: it is truncated, or longer than 64 bytes. */
             return -1;
         }
         unsigned used = 64 - (unsigned)__builtin_clzll(ends);
@@ -55,7 +58,7 @@ ALWAYS_INLINE ptrdiff_t packed_vector(const uint8_t *p, const uint8_t *q, uint32
         uint64_t begins = (ends << 1 | 1) & window;
         unsigned n = (unsigned)__builtin_popcountll(begins);
         __m512i starts = _mm512_maskz_compress_epi8(begins, positions);
-        __m512i lane = first_16; /* lane i takes start i, in all four bytes */
+        __m512i lane = first_16; /* lane i has start i in all four bytes */
         for (unsigned k = 0; k < n; k += 16) {
             __m512i at = _mm512_add_epi8(_mm512_permutexvar_epi8(lane, starts), spread);
             __m512i b = _mm512_permutexvar_epi8(at, x);
@@ -82,14 +85,15 @@ ptrdiff_t packed_u32_avx512(const uint8_t *p, const uint8_t *q, uint32_t *to, ui
     return packed_vector(p, q, to, max);
 }
 
-/* At most four varints in at most 16 bytes, without a branch on how many; -1 for anything else. */
+/* Decodes at most four varints in at most 16 bytes without branching on their number.  Returns -1
+ * for anything else. */
 ALWAYS_INLINE ptrdiff_t packed_few(const uint8_t *p, const uint8_t *q, uint32_t *to, uint32_t *max)
 {
     unsigned inside = (1u << (q - p)) - 1;
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
     unsigned more = _mm_movepi8_mask(x), ends = ~more & inside;
     unsigned n = (unsigned)__builtin_popcount(ends);
-    /* More than four, one of more than four bytes, or the last byte goes on. */
+    /* more than four varints, one of more than four bytes, or a truncated one */
     if (UNLIKELY(n > 4 || (more & more >> 1 & more >> 2 & more >> 3 & inside) ||
                  (more & inside & ~(inside >> 1))))
         return -1;
@@ -114,7 +118,7 @@ ALWAYS_INLINE ptrdiff_t packed_few(const uint8_t *p, const uint8_t *q, uint32_t 
     return n;
 }
 
-/* One varint without a branch on its length, up to eight bytes. */
+/* Reads one varint of up to eight bytes without branching on its length. */
 ALWAYS_INLINE const uint8_t *varint_pext(const uint8_t *p, const uint8_t *q, uint64_t *v)
 {
     uint64_t w;
@@ -132,12 +136,12 @@ ALWAYS_INLINE const uint8_t *varint_pext(const uint8_t *p, const uint8_t *q, uin
 #define HOT_VARINT varint_pext
 #include "wire/otlp_hot.inc"
 
-/* 16 indices a step, the last ones first.  The 7-bit groups of a lane go to its four bytes by one
- * multishift.  Which bytes are used is worked out on the 64-bit mask of bytes that are not zero, four
- * bits a lane: all up to the highest, and always the first; a byte continues when the next is used.
- * The bytes in use are compressed together and rotated to the end of the register, so that one plain
- * store puts the last byte just before w.  What it writes further down is overwritten by what comes
- * next: PACKED_PUT_ROOM. */
+/* Writes 16 indices per step, the last ones first.  One multishift spreads the 7-bit groups of a
+ * lane over its four bytes.  The used bytes follow from the 64-bit mask of nonzero bytes, four bits
+ * per lane: all bytes up to the highest nonzero one, and always the first.  A byte has the
+ * continuation bit if the next one is used.  The used bytes are compressed and rotated to the end
+ * of the register, so that one store ends just before w.  The next step overwrites the bytes below,
+ * so PACKED_PUT_ROOM bytes must be writable. */
 uint8_t *packed_put_avx512(uint8_t *w, const uint32_t *v, size_t n)
 {
     const __m512i groups = _mm512_set1_epi64(0x352e2720150e0700);
@@ -148,7 +152,7 @@ uint8_t *packed_put_avx512(uint8_t *w, const uint32_t *v, size_t n)
         n -= k;
         __m512i x = _mm512_maskz_loadu_epi32((__mmask16)((1u << k) - 1), v + n);
         if (UNLIKELY(_mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 28)))) {
-            w = packed_put_portable(w, v + n, k); /* five bytes: rare */
+            w = packed_put_portable(w, v + n, k); /* rare: an index of five bytes */
             continue;
         }
         uint64_t lanes = k == 16 ? ~(uint64_t)0 : ((uint64_t)1 << (4 * k)) - 1;

@@ -1,10 +1,11 @@
+/* The portable variant of otlp_hot.inc, without vector instructions. */
 #include "wire/otlp_hot.h"
 
 #include "wire/varint.h"
 
 #include "base/ban.h"
 
-/* varints [p, q) one by one; see packed_u32_fn. */
+/* Decodes the varints [p, q) one by one; see packed_u32_fn. */
 ALWAYS_INLINE ptrdiff_t packed_scalar(const uint8_t *p, const uint8_t *q, uint32_t *to,
                                       uint32_t *max)
 {

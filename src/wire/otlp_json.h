@@ -1,52 +1,52 @@
-/* wire/otlp_json.h - OTLP/JSON: every layout in and out, by the tables of schema.h.  Pure.
+/* wire/otlp_json.h - reads and writes OTLP/JSON in every layout, by the tables of schema.h.  Pure.
  *
- * JSON is transcoded to protobuf bytes of the same layout, which the ordinary decoder reads; back
- * it goes by the walk of wire/walk.h with a JSON emitter.
+ * The reader transcodes JSON to protobuf bytes of the same layout, which the ordinary decoder
+ * reads.  The writer is the walk of wire/walk.h with a JSON emitter.
  *
  *   JSON --otlp_json_to_pb--> protobuf --otlp_decode--> model --otlp_encode--> protobuf --> JSON
  *
- * Rules of OTLP/JSON (otlp-profiles.md 5.2) as read here: lowerCamelCase or snake_case keys;
+ * The reader accepts (docs/spec/coverage.md, T-30 to T-37): lowerCamelCase or snake_case keys;
  * integers bare or quoted, also as 1.0 and 1e3; enums as integers; traceId and spanId in hex,
- * profileId in hex or base64, other bytes in base64 of either alphabet; null is absent; unknown
- * keys are skipped and counted; a key twice is an error; elements of lists survive, even empty. */
+ * profileId in hex or base64, other bytes in base64 of either alphabet.  null means absent; unknown
+ * keys are skipped and counted; a repeated key is an error; empty elements of lists are kept. */
 #pragma once
 #include "wire/json.h"
 #include "wire/otlp.h"
 #include "wire/schema.h"
 
-/* What a transcoding saw besides the data. */
+/* Properties of the text that are not in the model. */
 typedef struct otlp_json_found {
     layout layout;
-    uint64_t n_unknown;                   /* keys that the layout does not know */
+    uint64_t n_unknown;                   /* unknown keys */
     char unknown_in[40], unknown_key[64]; /* the first one: its message and name */
 } otlp_json_found;
 
 /* ---- JSON to protobuf ---- */
 
-/* One ProfilesData or ExportProfilesServiceRequest, all of p[0..n), appended to `out`: valid
- * protobuf, not canonical (lengths of large messages are padded varints).  LAYOUT_UNKNOWN: names of
- * keys decide.  `found` may be NULL.  ERR_MALFORMED with byte and path; ERR_LIMIT when
- * less than about 1 KiB is left of out->limit. */
+/* Appends p[0..n), one ProfilesData or ExportProfilesServiceRequest, to `out` as protobuf that is
+ * valid but not canonical (lengths of large messages are padded varints).  LAYOUT_UNKNOWN: the
+ * names of keys decide.  `found` may be NULL.  Fails with ERR_MALFORMED, byte and path, or with
+ * ERR_LIMIT when less than about 1 KiB is left of out->limit. */
 NODISCARD bool otlp_json_to_pb(const void *p, size_t n, layout l, buf *out, otlp_json_found *found,
                                err *e);
 
-/* The same for the next value of a reader, which goes on behind it (JSON lines).  An unknown layout
- * is judged by what the reader's window holds. */
+/* Transcodes the next value of a reader, which can then continue with the value after it (JSON
+ * lines). If the layout is unknown, the keys in the reader's window decide. */
 NODISCARD bool otlp_json_read(json *j, layout l, buf *out, otlp_json_found *found);
 
-/* The same for any message of the schema (the export response); found->layout stays as it is. */
+/* Transcodes any message of the schema, such as the export response; does not set found->layout. */
 NODISCARD bool otlp_json_read_message(json *j, const message_desc *root, buf *out,
                                       otlp_json_found *found);
 
-/* The layout that the names of the keys in p[0..n) speak for (seed-formats.md 4.2); v1.9 and v1.10
- * are the same JSON, which is called v1.10.  Text that is cut off or broken is judged by what came
- * before.  Nothing known: LAYOUT_CURRENT. */
+/* Detects the layout by the names of the keys in p[0..n) (docs/spec/layouts.md, "Detection").  v1.9
+ * and v1.10 are the same in JSON; the result is v1.10.  For truncated or malformed text, the keys
+ * before the error decide.  Returns LAYOUT_CURRENT if there is no known key. */
 layout otlp_json_layout(const void *p, size_t n);
 
 /* ---- protobuf to JSON ---- */
 
-/* Where text goes when it should not pile up: called with at most about 64 KiB, after which the buf
- * is empty again.  False ends the walk, with *e set. */
+/* Receives the text in pieces of about 64 KiB, so that it does not accumulate in the buf.  To end
+ * the walk it sets *e and returns false. */
 typedef bool (*otlp_json_write)(void *ctx, str text, err *e);
 
 typedef struct otlp_json_opts {
@@ -55,8 +55,8 @@ typedef struct otlp_json_opts {
     void *ctx;
 } otlp_json_opts;
 
-/* p[0..n) of layout l as JSON, appended to `out`.  64-bit integers are strings, ids hex, other
- * bytes base64; defaults are left out as on the wire; unknown fields are skipped.  `o` may be NULL
+/* Appends p[0..n), a message of layout l, to `out` as JSON.  64-bit integers become strings, ids
+ * hex, other bytes base64.  Omits defaults, as on the wire, and unknown fields.  `o` may be NULL
  * for the defaults. */
 NODISCARD bool otlp_pb_to_json(const void *p, size_t n, layout l, const otlp_json_opts *o, buf *out,
                                err *e);
@@ -65,10 +65,11 @@ NODISCARD bool otlp_message_to_json(const void *p, size_t n, const message_desc 
 
 /* ---- models ---- */
 
-/* otlp_decode for JSON.  The strings of the model lie in `a`.  Errors that show only after
- * transcoding have a path but no byte. */
+/* Decodes JSON to a model.  The strings of the model are in `a`.  Errors found after transcoding
+ * have a path but no byte. */
 NODISCARD bool otlp_json_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a,
                                 model *out, err *e);
 
-/* otlp_encode for JSON, compact; v1.9 and v1.10 are the same text but for string references. */
+/* Encodes a model as compact JSON.  v1.9 and v1.10 give the same text, except for string
+ * references. */
 NODISCARD bool otlp_json_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e);

@@ -1,5 +1,5 @@
-/* Which layout wrote this JSON?  Names decide, wherever they come: the walk notes the telling keys
- * and stops as soon as nothing later could change the answer, which in real files is early. */
+/* Detects the layout of JSON by the names of its keys, in any order.  The walk records the significant
+ * keys and stops as soon as later keys cannot change the result, which in real files is early. */
 #include "wire/otlp_json.h"
 
 #include "base/ban.h"
@@ -11,26 +11,27 @@ enum {
     SAW_INDICES = 8,     /* profiles[].attributeIndices: v1.5 and later */
     SAW_TOP_TABLES = 16, /* stringTable and other tables at the top: v1.6 */
     SAW_DICTIONARY = 32, /* v1.7 and later */
-    SAW_STACKS = 64,     /* dictionary.stackTable and what else came with v1.8 */
+    SAW_STACKS = 64,     /* dictionary.stackTable and other keys of v1.8 */
     SAW_SINGULAR = 128,  /* profiles[].sample, locations with `line`: up to v1.8 */
     SAW_PLURAL = 256,    /* samples, lines: v1.9 and later */
     SAW_SLICES = 512,    /* sample[].locationsStartIndex, timeNanos: up to v1.7 */
 };
 
-typedef enum place { TOP, RESOURCE, SCOPE, PROFILE, SAMPLE, DICTIONARY, LOCATION, NOWHERE } place;
+typedef enum level { TOP, RESOURCE, SCOPE, PROFILE, SAMPLE, DICTIONARY, LOCATION, NOWHERE } level;
 
 #define K(text)                                                                                    \
     {                                                                                              \
         text, sizeof text - 1                                                                      \
     }
 
-/* A key at a place says something, leads somewhere, or both.  Snake case is folded before. */
+/* A key in a message is evidence, leads to another message, or both.  Keys are in lowerCamelCase
+ * here. */
 static const struct {
-    place at;
+    level at;
     str key;
-    unsigned says;
-    place leads;
-} telling[] = {
+    unsigned evidence;
+    level leads;
+} keys[] = {
     {TOP, K("resourceProfiles"), 0, RESOURCE},
     {TOP, K("dictionary"), SAW_DICTIONARY, DICTIONARY},
     {TOP, K("stringTable"), SAW_TOP_TABLES, NOWHERE},
@@ -67,7 +68,7 @@ static const struct {
     {LOCATION, K("lines"), SAW_PLURAL, NOWHERE},
 };
 
-/* The answer if nothing more came. */
+/* Returns the layout according to the keys so far. */
 static layout judge(unsigned saw)
 {
     if (saw & SAW_CONTAINER) return LAYOUT_1_3;
@@ -79,7 +80,7 @@ static layout judge(unsigned saw)
     return LAYOUT_CURRENT;
 }
 
-/* Can nothing that may still come change it? */
+/* Returns whether later keys cannot change the result. */
 static bool settled(unsigned saw)
 {
     return (saw & (SAW_CONTAINER | SAW_PLURAL | SAW_TOP_TABLES)) ||
@@ -88,7 +89,7 @@ static bool settled(unsigned saw)
            ((saw & SAW_SLICES) && (saw & SAW_DICTIONARY));
 }
 
-/* snake_case as lowerCamelCase, into out; a key too long to be ours becomes "". */
+/* Writes a snake_case key as lowerCamelCase to out; a key longer than any known one becomes "". */
 static str folded(str key, char *out, size_t n)
 {
     size_t k = 0;
@@ -100,50 +101,50 @@ static str folded(str key, char *out, size_t n)
     return (str){out, k};
 }
 
-typedef struct looker {
+typedef struct key_walk {
     json j;
     unsigned saw;
-} looker;
+} key_walk;
 
-static bool look(looker *l, place at);
+static bool walk_json(key_walk *l, level at);
 
-static bool look_at_key(looker *l, place at)
+static bool walk_key(key_walk *l, level at)
 {
     char text[32];
     str key = folded(l->j.text, text, sizeof text);
-    for (size_t i = 0; i < ARRAY_LEN(telling); i++) {
-        if (telling[i].at != at || !str_eq(telling[i].key, key)) continue;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (keys[i].at != at || !str_eq(keys[i].key, key)) continue;
         if (json_next(&l->j) == JSON_NULL) return true; /* absent */
-        l->saw |= telling[i].says;
+        l->saw |= keys[i].evidence;
         if (settled(l->saw)) return false;
-        return telling[i].leads == NOWHERE ? json_skip_open(&l->j) : look(l, telling[i].leads);
+        return keys[i].leads == NOWHERE ? json_skip_open(&l->j) : walk_json(l, keys[i].leads);
     }
     return json_skip_value(&l->j);
 }
 
-/* Through the value whose first token was taken: an object at this place, or an array of them.
- * False: enough was seen, or the text is broken. */
-static bool look(looker *l, place at)
+/* Walks the value whose first token was read: a message of this kind, or an array of them.  Returns
+ * false when the result is final or the text is malformed. */
+static bool walk_json(key_walk *l, level at)
 {
     if (l->j.tok == JSON_ARRAY) {
         while (json_next(&l->j) == JSON_OBJECT)
-            if (!look(l, at)) return false;
+            if (!walk_json(l, at)) return false;
         return l->j.tok == JSON_ARRAY_END;
     }
     if (l->j.tok != JSON_OBJECT) return false;
     while (json_next(&l->j) == JSON_KEY)
-        if (!look_at_key(l, at)) return false;
+        if (!walk_key(l, at)) return false;
     return l->j.tok == JSON_OBJECT_END;
 }
 
 layout otlp_json_layout(const void *p, size_t n)
 {
-    /* Strings with escapes are not kept: a small budget bounds what broken text may cost. */
+    /* Strings with escapes are not stored; a small budget limits the cost of broken text. */
     arena scratch = {.budget = 1 << 20};
-    looker l = {.j = json_open(p, n, &scratch, NULL)};
+    key_walk l = {.j = json_open(p, n, &scratch, NULL)};
     l.j.max_depth = JSON_DEPTH_CAP;
     json_next(&l.j);
-    (void)look(&l, TOP);
+    (void)walk_json(&l, TOP);
     arena_free(&scratch);
     return judge(l.saw);
 }

@@ -1,8 +1,8 @@
-/* OTLP/JSON to protobuf, led by the schema.
+/* Transcodes OTLP/JSON to protobuf by the schema.
  *
- * Bytes are written forwards.  The length of a message is not known before its end: one byte is
- * kept free for it and the message moved when that is not enough; large messages (FF_LARGE) get
- * five, filled as a padded varint, so that kilobytes are never moved at several levels. */
+ * The length of a message is known only at its end.  One byte is reserved for the length, and the
+ * message is moved when that is not enough.  Large messages (FF_LARGE) get five bytes, filled with
+ * a padded varint, so that they are not moved once per level. */
 #include "wire/otlp_json.h"
 
 #include "base/utf8.h"
@@ -21,10 +21,10 @@ typedef struct slot slot;
 struct slot {
     const field_desc *f;
     str camel, snake;
-    str quoted; /* "camel": for json_take_key */
-    slot *then; /* the field that followed it last time */
+    str quoted; /* the lowerCamelCase name in quotes, for json_take_key */
+    slot *then; /* the field that followed this one in the previous message */
     uint32_t tag;
-    int64_t min, max; /* what the quick integer reader may take */
+    int64_t min, max; /* range of the quick integer reader */
     shape *message;   /* NULL until first used */
 };
 
@@ -32,26 +32,26 @@ struct shape {
     const message_desc *d;
     shape *next;
     bool value;  /* AnyValue: the only recursion of the schema */
-    slot *first; /* the field that came first last time */
+    slot *first; /* the first field of the previous message */
     slot slots[];
 };
 
 typedef struct to_pb {
     json *j;
     buf *out;
-    size_t cap;       /* of out, or its limit when that is less */
-    arena *in;        /* out->p is a piece of this arena; NULL: out owns it */
+    size_t cap;       /* capacity of out, or its limit when that is less */
+    arena *in;        /* the arena that contains out->p; NULL: out owns its memory */
     arena *shapes_in; /* memory of shapes */
     shape *shapes;    /* built so far */
     otlp_json_found *found;
     unsigned any_depth;
 } to_pb;
 
-/* ---- shapes: made when a message is first met ---- */
+/* ---- shapes: built at the first use of a message ---- */
 
 enum { QUOTED_SLACK = 12 }; /* quotes, colon, terminator, and 8 that json_take_key may read */
 
-/* `text` is room for the quoted name. */
+/* Initializes a slot; `text` is memory for the quoted name. */
 static void slot_init(slot *s, const field_desc *f, char *text)
 {
     static const struct {
@@ -82,7 +82,7 @@ static shape *shape_new(to_pb *c, const message_desc *d)
     for (size_t i = 0; i < d->n_fields; i++) names += strlen(d->fields[i].name) + QUOTED_SLACK;
     shape *m = arena_alloc(c->shapes_in, sizeof *m + d->n_fields * sizeof *m->slots + names);
     if (!m) {
-        err_set(c->j->e, ERR_LIMIT, "no memory for the schema");
+        err_set(c->j->e, ERR_MEMORY, "no memory for the schema");
         return NULL;
     }
     *m = (shape){.d = d, .next = c->shapes, .value = strcmp(d->name, "AnyValue") == 0};
@@ -116,11 +116,11 @@ static COLD bool full(to_pb *c)
 {
     c->j->bad = true;
     if (c->in)
-        return err_at(c->j->e, ERR_LIMIT, c->j->at, "no memory for the message within the budget");
+        return err_at(c->j->e, ERR_MEMORY, c->j->at, "no memory for the message within the budget");
     if (c->out->limit)
         return err_at(c->j->e, ERR_LIMIT, c->j->at, "the message is larger than %zu bytes",
                       c->out->limit);
-    return err_at(c->j->e, ERR_LIMIT, c->j->at, "no memory for the message");
+    return err_at(c->j->e, ERR_MEMORY, c->j->at, "no memory for the message");
 }
 
 static void set_cap(to_pb *c)
@@ -149,7 +149,7 @@ static NOINLINE bool more(to_pb *c, size_t n)
     return true;
 }
 
-/* After this, n bytes can be written at out->p + out->n. */
+/* Makes room for n bytes at out->p + out->n. */
 static inline bool room(to_pb *c, size_t n)
 {
     return LIKELY(c->cap - c->out->n >= n) || more(c, n);
@@ -157,7 +157,7 @@ static inline bool room(to_pb *c, size_t n)
 
 enum { VARINT_ROOM = 16 }; /* ten bytes, or two words */
 
-/* Indices and counts without a branch: 7 bits to a byte, all but the last marked as continued. */
+/* Writes a varint without a branch, for indices and counts. */
 static inline char *varint_at(char *p, uint64_t v)
 {
     if (LIKELY(v < 1u << 21)) {
@@ -182,7 +182,7 @@ static inline void put_fixed64(buf *b, uint64_t v)
     b->n += 8;
 }
 
-/* Tag and room for a length; what is written from here on belongs to it. */
+/* Writes a tag and reserves room for the length; the message follows. */
 static inline bool open_len(to_pb *c, uint32_t tag, size_t reserved, size_t *at)
 {
     if (!room(c, 2 * VARINT_ROOM)) return false;
@@ -223,7 +223,7 @@ static bool keeps_default(const field_desc *f)
     return f->flags & (FF_ONEOF | FF_OPTIONAL | FF_REPEATED);
 }
 
-/* A number of a singular field, with its tag. */
+/* Writes the number of a singular field with its tag. */
 static bool put_number(to_pb *c, const slot *s, uint64_t v)
 {
     if (v == 0 && !keeps_default(s->f)) return true;
@@ -236,7 +236,7 @@ static bool put_number(to_pb *c, const slot *s, uint64_t v)
     return true;
 }
 
-/* The value whose token was taken, as the bits that go on the wire. */
+/* Converts the last token to the bits of its wire value. */
 static bool number_bits(to_pb *c, const slot *s, uint64_t *bits)
 {
     json *j = c->j;
@@ -276,11 +276,12 @@ static bool put_string(to_pb *c, const slot *s)
     return put_text(c, s, c->j->text);
 }
 
-/* profileId: 32 characters are hex, 22 and 24 base64 (the spec and the Collector disagree). */
+/* Writes an id.  A profileId of 32 characters is hex, one of 22 or 24 is base64, because the
+ * specification and the Collector disagree. */
 static bool put_id(to_pb *c, const slot *s, str t)
 {
     uint8_t id[ID_HEX_CAP];
-    size_t want = str_eq(s->snake, STR("span_id")) ? 8 : 16, n = 0;
+    size_t want = field_id_size(s->f), n = 0;
     if (t.n == 0) return true;
     if ((t.n == 22 || t.n == 24) && str_eq(s->snake, STR("profile_id"))) {
         if (!base64_decode(t, id, &n) || n != want)
@@ -312,7 +313,7 @@ static bool put_bytes(to_pb *c, const slot *s)
 
 static bool put_fields(to_pb *c, shape *m);
 
-/* The object whose { was taken. */
+/* Transcodes the object whose { was read. */
 static bool put_message(to_pb *c, slot *s)
 {
     if (c->j->tok != JSON_OBJECT) return json_expected(c->j, "an object");
@@ -351,7 +352,7 @@ static inline char *fixed64_at(char *p, uint64_t v)
     return p + 8;
 }
 
-/* Plain integers, past the tokens. */
+/* Writes plain integers without calling json_next. */
 static bool put_ints(to_pb *c, const slot *s, size_t *i)
 {
     enum { SOME = 64 };
@@ -436,7 +437,7 @@ static bool skip_unknown(to_pb *c, const shape *m)
     return json_skip_value(c->j);
 }
 
-/* The value of a key; *absent: it was null. */
+/* Transcodes the value of a key.  Sets *absent if it is null. */
 static inline bool put_field(to_pb *c, slot *s, bool *absent)
 {
     int64_t v;
@@ -452,8 +453,9 @@ static inline bool put_field(to_pb *c, slot *s, bool *absent)
     return (t != JSON_FAIL && put_value(c, s)) || err_in(c->j->e, "%s", s->f->name);
 }
 
-/* Printers keep to an order: the key that came here last time is tried first, without a token.
- * NULL: an unknown key, or with *key = false none. */
+/* Finds the field of the next key.  Writers keep the order of keys, so the key that followed in the
+ * previous message is tried first.  Returns NULL for an unknown key, and sets *key to false if
+ * there is no key. */
 static inline slot *next_slot(to_pb *c, shape *m, slot **guess, bool *key)
 {
     *key = true;
@@ -497,12 +499,12 @@ static bool put_fields(to_pb *c, shape *m)
     return ok;
 }
 
-/* ---- the doors ---- */
+/* ---- the public functions ---- */
 
 static bool put_root(to_pb *c, const message_desc *root)
 {
     json *j = c->j;
-    /* A level of AnyValue is up to four of JSON: {"kvlistValue":{"values":[{"value":{ */
+    /* One level of AnyValue has up to four levels of JSON: {"kvlistValue":{"values":[{"value":{ */
     if (j->max_depth == JSON_MAX_DEPTH) j->max_depth = JSON_DEPTH_CAP;
     shape *m = shape_of(c, root);
     if (!m || json_next(j) == JSON_FAIL) return false;
@@ -553,10 +555,10 @@ bool otlp_json_to_pb(const void *p, size_t n, layout l, buf *out, otlp_json_foun
     return ok;
 }
 
-/* ---- into a model ---- */
+/* ---- decoding to a model ---- */
 
-/* The whole text as protobuf in `a`.  Half of its size is enough nearly always; pages that stay
- * untouched cost nothing, and the budget gets back what was too much. */
+/* Transcodes the whole text into `a`.  Half of its size is usually enough; untouched pages cost nothing,
+ * and unused memory returns to the budget. */
 static bool transcode_into(arena *a, const void *p, size_t n, layout l, str *pb,
                            otlp_json_found *found, err *e)
 {
@@ -573,7 +575,7 @@ static bool transcode_into(arena *a, const void *p, size_t n, layout l, str *pb,
     return ok;
 }
 
-static void tell(const otlp_json_found *f, const otlp_decode_opts *o)
+static void set_verdict(const otlp_json_found *f, const otlp_decode_opts *o)
 {
     if (f->n_unknown)
         ledger_add_n(o->ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, f->n_unknown, f->unknown_in,
@@ -593,9 +595,9 @@ bool otlp_json_decode(const void *p, size_t n, const otlp_decode_opts *o, arena 
     if (!transcode_into(a, p, n, o->layout, &pb, &found, e)) return false;
     otlp_decode_opts known = *o;
     known.layout = found.layout;
-    err inner = {0}; /* its offsets are those of bytes that nobody has */
+    err inner = {0}; /* its offsets are those of the transcoded bytes */
     bool ok = otlp_decode(pb.p, pb.n, &known, a, out, &inner);
-    tell(&found, o);
+    set_verdict(&found, o);
     if (ok) {
         out->n_unknown += found.n_unknown;
         return true;

@@ -1,3 +1,4 @@
+/* Writes OTLP/JSON: the walk of walk.h with a JSON emitter. */
 #include "wire/otlp_json.h"
 
 #include "wire/walk.h"
@@ -18,7 +19,7 @@ static void put_name(json_out *o, const field_desc *f)
     json_put_key(o, (str){name, n});
 }
 
-/* Elements of a list have no name of their own. */
+/* Elements of a list have no name. */
 static void put_own_name(json_out *o, const field_desc *f)
 {
     if (f && !(f->flags & FF_REPEATED)) put_name(o, f);

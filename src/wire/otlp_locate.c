@@ -1,12 +1,11 @@
+/* Finds the first error of a message by the schema tables.  With `ranges` there are two walks: the first
+ * checks the shape and counts the tables, the second checks every index. */
 #include "wire/locate.h"
 
 #include "wire/otlp.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
-
-/* Walks by the schema tables, twice when ranges are asked for: the first walk checks the shape and
- * counts the tables, the second holds every index to them. */
 
 static bool index_ok(locator *w, const field_desc *fd, pb_cur *c, const uint8_t *at, uint64_t v)
 {
@@ -57,13 +56,13 @@ static bool walk_value(locator *w, const field_desc *fd, pb_cur *c, const pb_fie
         w->fault = OTLP_FAULT_UTF8;
         return false;
     case FT_BYTES:
-        want = strcmp(fd->name, "span_id") == 0 ? 8 : 16;
+        want = field_id_size(fd);
         if (!w->strict || !(fd->flags & FF_ID) || f->value == 0 || f->value == want) return true;
         w->fault = OTLP_FAULT_ID;
         return pb_fail(c, f->at, "%s is %" PRIu64 " long, expected %zu or none", fd->name, f->value,
                        want);
     case FT_MESSAGE:
-        /* The only recursion in the schema is AnyValue's. */
+        /* AnyValue is the only recursive message of the schema. */
         if (strcmp(fd->message->name, "AnyValue") == 0 && depth >= OTLP_MAX_DEPTH) {
             c->bad = true;
             w->fault = OTLP_FAULT_DEPTH;
@@ -76,7 +75,8 @@ static bool walk_value(locator *w, const field_desc *fd, pb_cur *c, const pb_fie
     }
 }
 
-/* Elements of a repeated field before `until` in the message that begins at `begin`. */
+/* Returns the number of elements of a repeated field before `until` in the message that starts at
+ * `begin`. */
 static size_t elements_before(const field_desc *fd, const pb_cur *c, const uint8_t *begin,
                               const uint8_t *until)
 {
@@ -94,8 +94,8 @@ static size_t elements_before(const field_desc *fd, const pb_cur *c, const uint8
     return n;
 }
 
-/* A field of another wire type than the schema says is unknown to every protobuf parser, so it is
- * skipped here as in the decoder; only what the decoder refuses is an error. */
+/* Every protobuf parser treats a field with another wire type than in the schema as unknown.  It is
+ * skipped here too, because only errors of the decoder are errors here. */
 bool locate_takes(const field_desc *fd, const pb_field *f)
 {
     return f->wire == field_wire_type(fd) || (f->wire == 2 && field_packable(fd));

@@ -1,3 +1,5 @@
+/* Converts the samples of the old layouts to Profiles, one for each sample type (otlp_old.h has the
+ * rules).  Nothing here depends on how a layout numbers its fields. */
 #include "wire/otlp_old.h"
 
 #include "wire/otlp_old_internal.h"
@@ -22,16 +24,19 @@ static bool slice_fits(old *o, const old_profile *p, uint64_t start, uint64_t n,
                   (int64_t)start, (int64_t)n, p->all_frames.n);
 }
 
-bool old_slice_stack(old *o, old_profile *p, uint64_t start, uint64_t n, const uint8_t *at,
-                     uint32_t *stack)
+bool old_slice_stack(old *o, const old_sample_reader *r)
 {
     arena *a = &o->tmp;
+    old_profile *p = r->p;
+    uint64_t start = r->start.v, n = r->n;
+    const uint8_t *at = r->start.at;
+    uint32_t *stack = &r->s->stack;
     *stack = 0;
     bool fits;
     if (!n) return true;
     if (!slice_fits(o, p, start, n, at, &fits)) return false;
     if (!fits) return true;
-    if (!hash_index_room(&p->slice_index, a)) return old_limit(o);
+    if (!hash_index_room(&p->slice_index, a)) return err_memory(o->e);
     uint64_t h = hash_mix(hash_mix(p->slice_index.seed, start), n);
     uint32_t i = hash_first(&p->slice_index, h);
     for (uint32_t k; hash_next(&p->slice_index, &i, h, &k); i++) {
@@ -50,37 +55,45 @@ bool old_slice_stack(old *o, old_profile *p, uint64_t start, uint64_t n, const u
             return false;
     *stack = builder_stack(&o->b, p->frames.v, p->frames.n);
     old_slice *s = vec_push(a, &p->slices);
-    if (!s) return old_limit(o);
+    if (!s) return err_memory(o->e);
     *s = (old_slice){start, n, *stack};
     hash_put(&p->slice_index, i, h, (uint32_t)(p->slices.n - 1));
     return true;
 }
 
-bool old_sample_values(old *o, old_profile *p, const pb_field *f, old_sample *s)
+bool old_sample_values(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                       void *to)
 {
+    old_sample_reader *r = to;
+    (void)t;
+    if (!old_list_wire(c, f, name)) return false;
     old_iter i = old_iter_open(o, f);
     while (old_iter_next(&i)) {
-        int64_t *slot = vec_push(&o->tmp, &p->row_values);
-        if (!slot) return old_limit(o);
+        int64_t *slot = vec_push(&o->tmp, &r->p->row_values);
+        if (!slot) return err_memory(o->e);
         *slot = (int64_t)i.v;
-        s->values.n++;
+        r->s->values.n++;
     }
     return pb_ok(&i.c);
 }
 
-bool old_sample_times(old *o, old_profile *p, const pb_field *f, old_sample *s)
+bool old_sample_times(old *o, old_tables *t, pb_cur *c, const pb_field *f, const char *name,
+                      void *to)
 {
+    old_sample_reader *r = to;
+    (void)t;
+    if (!old_list_wire(c, f, name)) return false;
     old_iter i = old_iter_open(o, f);
     while (old_iter_next(&i)) {
-        uint64_t *slot = vec_push(&o->tmp, &p->row_times);
-        if (!slot) return old_limit(o);
+        uint64_t *slot = vec_push(&o->tmp, &r->p->row_times);
+        if (!slot) return err_memory(o->e);
         *slot = i.v;
-        s->times.n++;
+        r->s->times.n++;
     }
     return pb_ok(&i.c);
 }
 
-/* Do these values belong to the types?  otlp_old.h, "timestamps". */
+/* Returns whether the number of values fits the types (otlp_old.h, "timestamps"). */
 static bool row_fits(const old_profile *p, const old_sample *s)
 {
     size_t types = p->types.n ? p->types.n : 1;
@@ -94,9 +107,10 @@ static bool row(old *o, old_profile *p, size_t i)
                     .times.at = (uint32_t)p->row_times.n};
     pb_cur c = old_cur(o, p->samples.v[i]);
     const uint8_t *at = c.p;
-    if (!(o->layout == LAYOUT_1_3 ? old_v3_sample(o, p, c, &s) : old_v4_sample(o, p, c, &s)))
+    old_sample_reader r = {.p = p, .s = &s, .start.at = at};
+    if (!(o->layout == LAYOUT_1_3 ? old_v3_sample(o, &r, c) : old_v4_sample(o, &r, c)))
         return err_in(o->e, "sample[%zu]", i);
-    if (o->b.failed) return old_limit(o);
+    if (o->b.failed) return err_memory(o->e);
     if (!row_fits(p, &s)) {
         if (!o->lenient) {
             err_at(o->e, ERR_MALFORMED, (uint64_t)(at - o->base), "%u values for %zu sample types",
@@ -108,12 +122,13 @@ static bool row(old *o, old_profile *p, size_t i)
         return true;
     }
     old_sample *slot = vec_push(&o->tmp, &p->rows);
-    if (!slot) return old_limit(o);
+    if (!slot) return err_memory(o->e);
     *slot = s;
     return true;
 }
 
-/* v1.3: a day after 1970 is no time for a profile, so small numbers are milliseconds. */
+/* Decides the unit of v1.3 timestamps: small numbers are milliseconds, because as nanoseconds they
+ * would be in January 1970. */
 static void find_milliseconds(old *o, old_profile *p)
 {
     const uint64_t ms_below = UINT64_C(100000000000000), ns = 1000000;
@@ -142,7 +157,8 @@ static bool build_rows(old *o, old_profile *p)
 
 /* ---- a Profile for each type ---- */
 
-/* Values of a row for type t; *guessed when they were made up. */
+/* Appends the values of a row for type t.  Sets *guessed if they are not the values of the
+ * input. */
 static bool row_values(old *o, const old_profile *p, const old_sample *s, uint32_t t, i64s *to,
                        bool *guessed)
 {
@@ -151,7 +167,7 @@ static bool row_values(old *o, const old_profile *p, const old_sample *s, uint32
     bool paired = p->types.n <= 1 && s->values.n > 1;
     if (paired || (n && n_times > 1)) n = n_times;
     to->n = 0;
-    if (!vec_reserve(&o->tmp, to, n)) return old_limit(o);
+    if (!vec_reserve(&o->tmp, to, n)) return err_memory(o->e);
     to->n = n;
     if (paired) {
         for (uint32_t i = 0; i < n; i++) to->v[i] = from[i];
@@ -182,7 +198,7 @@ static bool emit_samples(old *o, old_profile *p, uint32_t t, bool *guessed)
                                         .n_attrs = r->attrs.n,
                                         .n_values = (uint32_t)values.n,
                                         .n_times = r->times.n});
-        if (o->b.failed) return old_limit(o);
+        if (o->b.failed) return err_memory(o->e);
         if (!made_up) continue;
         *guessed = true;
         old_note(o, LOSS_TIMESTAMP, KILN_ATTR_TIMESTAMP_VALUES,
@@ -191,25 +207,18 @@ static bool emit_samples(old *o, old_profile *p, uint32_t t, bool *guessed)
     return true;
 }
 
-/* Position of the type that Profile k shows. */
+/* Returns the position of the type of Profile k. */
 static uint32_t type_of(const old_profile *p, uint32_t k)
 {
     if (k == 0) return p->first;
     return k <= p->first ? k - 1 : k;
 }
 
-static uint32_t temporality_attr(old *o, uint64_t v)
-{
-    str key = STR(KILN_ATTR_AGGREGATION_TEMPORALITY);
-    if (v > 2) return builder_attribute_int(&o->b, key, (int64_t)v);
-    return builder_attribute_str(&o->b, key, v == 1 ? STR("delta") : STR("cumulative"));
-}
-
-/* The order of the types as an attribute value. */
+/* Sets *out to the order of the types as an attribute value. */
 static bool order_value(old *o, const old_profile *p, any *out)
 {
     any *v = arena_new(&o->tmp, any, p->types.n);
-    if (!v) return old_limit(o);
+    if (!v) return err_memory(o->e);
     for (uint32_t k = 0; k < p->types.n; k++) v[k] = (any){.kind = ANY_INT, .i = type_of(p, k)};
     *out = (any){.kind = ANY_ARRAY, .n = (uint32_t)p->types.n, .array = v};
     return true;
@@ -219,35 +228,27 @@ static bool profile_extras(old *o, const old_profile *p, const old_type *t, bool
                            bool guessed, u32s *attrs)
 {
     arena *a = &o->tmp;
-    builder *b = &o->b;
-    if (t->temporality) {
-        old_note(o, LOSS_AGGREGATION_TEMPORALITY, KILN_ATTR_AGGREGATION_TEMPORALITY, (str){0},
-                 "sample_type");
-        if (!old_attr_add(o, a, attrs, temporality_attr(o, t->temporality))) return false;
-    }
-    if (p->milliseconds &&
-        !old_attr_add(o, a, attrs,
-                      builder_attribute_str(b, STR(KILN_ATTR_TIMESTAMP_UNIT), STR("ms"))))
+    if (!old_temporality(o, t->temporality, "sample_type", attrs)) return false;
+    if (p->milliseconds && !old_attr_text(o, a, attrs, KILN_ATTR_TIMESTAMP_UNIT, STR("ms")))
         return false;
-    if (guessed && !old_attr_add(o, a, attrs,
-                                 builder_attribute_str(b, STR(KILN_ATTR_TIMESTAMP_VALUES),
-                                                       p->each ? STR("each") : STR("spread"))))
+    if (guessed && !old_attr_text(o, a, attrs, KILN_ATTR_TIMESTAMP_VALUES,
+                                  p->each ? STR("each") : STR("spread")))
         return false;
     if (alone) return true;
     if (p->types.n > 1) {
         any order;
         if (!order_value(o, p, &order)) return false;
         old_note(o, LOSS_SAMPLE_TYPE_ORDER, KILN_ATTR_SAMPLE_TYPE_ORDER, (str){0}, "sample_type");
-        if (!old_attr_add(o, a, attrs,
-                          builder_attribute(b, STR(KILN_ATTR_SAMPLE_TYPE_ORDER), &order, (str){0})))
+        if (!old_attr_add(
+                o, a, attrs,
+                builder_attribute(&o->b, STR(KILN_ATTR_SAMPLE_TYPE_ORDER), &order, (str){0})))
             return false;
     }
     if (!p->default_name) return true;
     str name = old_text(o, p->default_name);
     old_note(o, LOSS_DEFAULT_SAMPLE_TYPE, KILN_ATTR_DEFAULT_SAMPLE_TYPE, name,
              "default_sample_type");
-    return old_attr_add(o, a, attrs,
-                        builder_attribute_str(b, STR(KILN_ATTR_DEFAULT_SAMPLE_TYPE), name));
+    return old_attr_text(o, a, attrs, KILN_ATTR_DEFAULT_SAMPLE_TYPE, name);
 }
 
 static bool emit(old *o, old_profile *p, bool alone)
@@ -258,7 +259,7 @@ static bool emit(old *o, old_profile *p, bool alone)
         uint32_t t = type_of(p, k);
         const old_type *type = p->types.n ? &p->types.v[t] : &untyped;
         profile *to = builder_profile(&o->b);
-        if (o->b.failed) return old_limit(o);
+        if (o->b.failed) return err_memory(o->e);
         to->sample_type = (value_type){type->type, type->unit};
         to->period_type = (value_type){p->period_type.type, p->period_type.unit};
         to->period = (int64_t)p->period;
@@ -278,7 +279,7 @@ static bool emit(old *o, old_profile *p, bool alone)
         if (!profile_extras(o, p, type, alone, guessed, &attrs)) return false;
         builder_profile_attrs(&o->b, attrs.v, attrs.n);
     }
-    return o->b.failed ? old_limit(o) : true;
+    return o->b.failed ? err_memory(o->e) : true;
 }
 
 /* ---- the envelope ---- */
@@ -294,44 +295,19 @@ static bool collect(old *o, old_profile *p, old_tables *shared, piece x)
     return o->layout == LAYOUT_1_3 ? err_in(o->e, "profile") : false;
 }
 
-typedef struct scope_reader {
-    scope scope;
-    keyvalue_list attrs;
-    pieces profiles;
-} scope_reader;
-
-static bool read_scope(old *o, pb_cur c, scope_reader *s)
-{
-    s->scope.present = true;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1: ok = pb_text(&c, &f, "name", &s->scope.name); break;
-        case 2: ok = pb_text(&c, &f, "version", &s->scope.version); break;
-        case 3: ok = old_attributes(o, &o->keep, &c, &f, &s->attrs); break;
-        case 4:
-            ok = old_u32(&c, &f, "dropped_attributes_count", &s->scope.dropped_attributes_count);
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c);
-}
-
-/* What the types of the scope's only Profile were. */
-static bool scope_extras(old *o, const old_profile *p, scope_reader *s)
+/* Adds the order and the default of the types as attributes of a scope with one Profile. */
+static bool scope_extras(old *o, const old_profile *p, old_scope *s)
 {
     keyvalue *kv;
     if (p->types.n > 1) {
-        if (!(kv = vec_push(&o->keep, &s->attrs))) return old_limit(o);
+        if (!(kv = vec_push(&o->keep, &s->attrs))) return err_memory(o->e);
         kv->key = STR(PPROF_ATTR_SAMPLE_TYPE_ORDER);
         if (!order_value(o, p, &kv->value)) return false;
         old_note(o, LOSS_SAMPLE_TYPE_ORDER, PPROF_ATTR_SAMPLE_TYPE_ORDER, (str){0}, "sample_type");
         s->scope.present = true;
     }
     if (p->default_name) {
-        if (!(kv = vec_push(&o->keep, &s->attrs))) return old_limit(o);
+        if (!(kv = vec_push(&o->keep, &s->attrs))) return err_memory(o->e);
         str name = old_text(o, p->default_name);
         *kv = (keyvalue){.key = STR(PPROF_ATTR_DEFAULT_SAMPLE_TYPE),
                          .value = {.kind = ANY_STRING, .n = (uint32_t)name.n, .s = name.p}};
@@ -342,173 +318,34 @@ static bool scope_extras(old *o, const old_profile *p, scope_reader *s)
     return true;
 }
 
-static bool put_scope(old *o, scope_reader *s)
+static bool decode_scope(old *o, old_scope *s, size_t resource_i, size_t scope_i, void *ctx)
 {
-    s->scope.attrs = (keyvalues){s->attrs.v, s->attrs.n};
-    builder_scope(&o->b, &s->scope);
-    return o->b.failed ? old_limit(o) : true;
-}
-
-static bool scope_fields(old *o, pb_cur c, scope_reader *s)
-{
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            if (!pb_expect(&c, &f, 2, "scope")) return false;
-            if (!read_scope(o, pb_message(&c, &f), s)) return err_in(o->e, "scope");
-            break;
-        case 2: ok = old_piece(o, &o->keep, &c, &f, "profiles", &s->profiles); break;
-        case 3: ok = pb_text(&c, &f, "schema_url", &s->scope.schema_url); break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c);
-}
-
-static bool decode_scope(old *o, old_tables *shared, pb_cur c, size_t resource_i, size_t scope_i)
-{
-    scope_reader s = {.scope = {.name = {"", 0}}};
-    if (!scope_fields(o, c, &s)) return false;
-    bool alone = s.profiles.n == 1;
-    if (!alone && !put_scope(o, &s)) return false;
-    for (size_t i = 0; i < s.profiles.n; i++) {
+    old_root *root = ctx;
+    bool alone = s->profiles.n == 1;
+    if (!alone && !old_put_scope(o, s)) return false;
+    for (size_t i = 0; i < s->profiles.n; i++) {
         old_profile p;
         snprintf(o->where, sizeof o->where,
                  "resource_profiles[%zu].scope_profiles[%zu].profiles[%zu]%s", resource_i, scope_i,
                  i, o->layout == LAYOUT_1_3 ? ".profile" : "");
-        bool ok = collect(o, &p, shared, s.profiles.v[i]);
-        if (ok && alone) ok = scope_extras(o, &p, &s) && put_scope(o, &s);
+        bool ok = collect(o, &p, o->layout >= LAYOUT_1_6 ? &root->t : NULL, s->profiles.v[i]);
+        if (ok && alone) ok = scope_extras(o, &p, s) && old_put_scope(o, s);
         if (!ok || !emit(o, &p, alone)) return err_in(o->e, "profiles[%zu]", i);
         arena_reset(&o->tmp);
     }
     return true;
 }
 
-typedef struct resource_reader {
-    resource resource;
-    keyvalue_list attrs;
-    VEC(entity_ref) refs;
-    pieces scopes;
-} resource_reader;
-
-static bool entity_keys(old *o, pb_cur *c, const pb_field *f, const char *name, str **v, size_t *n)
-{
-    VEC(str) list = {*v, *n, *n};
-    str s;
-    if (!pb_text(c, f, name, &s)) return false;
-    str *slot = vec_push(&o->keep, &list);
-    if (!slot) return old_limit(o);
-    *slot = s;
-    *v = list.v;
-    *n = list.n;
-    return true;
-}
-
-static bool read_entity_ref(old *o, pb_cur c, resource_reader *r)
-{
-    entity_ref *e = vec_push(&o->keep, &r->refs);
-    if (!e) return old_limit(o);
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1: ok = pb_text(&c, &f, "schema_url", &e->schema_url); break;
-        case 2: ok = pb_text(&c, &f, "type", &e->type); break;
-        case 3: ok = entity_keys(o, &c, &f, "id_keys", &e->id_keys, &e->n_id_keys); break;
-        case 4:
-            ok = entity_keys(o, &c, &f, "description_keys", &e->description_keys,
-                             &e->n_description_keys);
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c);
-}
-
-static bool read_resource(old *o, pb_cur c, resource_reader *r)
-{
-    r->resource.present = true;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        if (f.number == 3 && o->layout >= LAYOUT_1_6) {
-            if (!pb_expect(&c, &f, 2, "entity_refs")) return false;
-            if (!read_entity_ref(o, pb_message(&c, &f), r))
-                return err_in(o->e, "entity_refs[%zu]", r->refs.n - (r->refs.n > 0));
-            continue;
-        }
-        switch (f.number) {
-        case 1: ok = old_attributes(o, &o->keep, &c, &f, &r->attrs); break;
-        case 2:
-            ok = old_u32(&c, &f, "dropped_attributes_count", &r->resource.dropped_attributes_count);
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    return pb_ok(&c);
-}
-
-static bool decode_resource(old *o, old_tables *shared, pb_cur c, size_t resource_i)
-{
-    resource_reader r = {.resource = {.schema_url = {"", 0}}};
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            if (!pb_expect(&c, &f, 2, "resource")) return false;
-            if (!read_resource(o, pb_message(&c, &f), &r)) return err_in(o->e, "resource");
-            break;
-        case 2: ok = old_piece(o, &o->keep, &c, &f, "scope_profiles", &r.scopes); break;
-        case 3: ok = pb_text(&c, &f, "schema_url", &r.resource.schema_url); break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    if (!pb_ok(&c)) return false;
-    r.resource.attrs = (keyvalues){r.attrs.v, r.attrs.n};
-    r.resource.entity_refs = r.refs.v;
-    r.resource.n_entity_refs = r.refs.n;
-    builder_resource(&o->b, &r.resource);
-    if (o->b.failed) return old_limit(o);
-    for (size_t i = 0; i < r.scopes.n; i++)
-        if (!decode_scope(o, shared, old_cur(o, r.scopes.v[i]), resource_i, i))
-            return err_in(o->e, "scope_profiles[%zu]", i);
-    return true;
-}
-
-static bool root_fields(old *o, pb_cur c, old_tables *t, pieces *resources)
-{
-    for (pb_field f; pb_next(&c, &f);) {
-        if (f.number == 1) {
-            if (!old_piece(o, &o->keep, &c, &f, "resource_profiles", resources)) return false;
-        } else if (f.number == 2 && o->layout == LAYOUT_1_7) {
-            if (!pb_expect(&c, &f, 2, "dictionary")) return false;
-            if (!old_v4_dictionary(o, t, pb_message(&c, &f))) return err_in(o->e, "dictionary");
-        } else {
-            bool is = false;
-            /* v1.6: tables 1 to 7 of the later dictionary as fields 2 to 8 of the message */
-            if (o->layout == LAYOUT_1_6 && !old_v4_table(o, t, f.number - 1, &c, &f, &is))
-                return false;
-            if (!is) o->n_unknown++;
-        }
-    }
-    return pb_ok(&c);
-}
-
 static bool decode(old *o, pb_cur c, const void *ctx)
 {
     (void)ctx;
-    old_tables t = {.a = &o->keep};
-    bool shared = o->layout >= LAYOUT_1_6;
-    pieces resources = {0};
-    if (!root_fields(o, c, &t, &resources)) return false;
+    old_root r = {0};
+    if (!old_v4_root(o, &r, c)) return false;
     if (o->layout == LAYOUT_1_7) snprintf(o->where, sizeof o->where, "dictionary");
-    if (shared && !old_v4_tables(o, &t))
+    if (o->layout >= LAYOUT_1_6 && !old_v4_tables(o, &r.t))
         return o->layout == LAYOUT_1_7 ? err_in(o->e, "dictionary") : false;
-    for (size_t i = 0; i < resources.n; i++)
-        if (!decode_resource(o, shared ? &t : NULL, old_cur(o, resources.v[i]), i))
+    for (size_t i = 0; i < r.resources.n; i++)
+        if (!old_resource(o, old_cur(o, r.resources.v[i]), i, decode_scope, &r))
             return err_in(o->e, "resource_profiles[%zu]", i);
     return true;
 }
@@ -527,7 +364,7 @@ bool old_read(str bytes, const old_source *s, arena *a, model *out, err *e)
              .keep = arena_beside(a),
              .tmp = arena_beside(a),
              .frames_left = (uint64_t)bytes.n * OLD_MAX_FRAMES_PER_BYTE};
-    bool ok = builder_init(&o.b, a) || old_limit(&o);
+    bool ok = builder_init(&o.b, a) || err_memory(o.e);
     o.b.borrow = true;
     ok = ok && s->decode(&o, c, s->ctx) && builder_finish(&o.b, out, e);
     if (ok) {

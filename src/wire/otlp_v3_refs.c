@@ -1,7 +1,10 @@
+/* Collects the entries and references of one Profile of v1.3 in two passes, and decides for each table
+ * whether references are positions or ids (otlp_v3_refs.h). */
 #include "wire/otlp_v3_refs.h"
 
 #include "base/vec.h"
 #include "wire/pb.h"
+#include "base/search.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
@@ -9,23 +12,23 @@
 #include <stdlib.h>
 
 typedef struct entry {
-    uint64_t id, start, limit; /* start, limit: mappings */
+    uint64_t id, start, limit; /* start, limit: only of mappings */
     size_t position;
 } entry;
 
 typedef struct table {
     VEC(entry) by_position, by_id;
     bool has_ids;
-    uint64_t n_zero, n_not_position, n_not_id; /* references */
-    uint64_t not_position, not_id;             /* the first of them */
+    uint64_t n_zero, n_not_position, n_not_id; /* counts of references */
+    uint64_t not_position, not_id;             /* the first such reference */
     uint64_t near_position, near_id;           /* addresses inside the mapping of either reading */
 } table;
 
 typedef struct census {
     arena *a;
     table t[V3_TABLES];
-    size_t n_chunks; /* of location_indices */
-    pb_field first;  /* of them, when it is one plain number */
+    size_t n_chunks; /* records of location_indices */
+    pb_field first;  /* the first record, if it is one unpacked number */
     bool slices;     /* a sample refers to location_indices */
     bool failed;
 } census;
@@ -75,14 +78,7 @@ static bool sort_by_id(census *x, table *t)
 
 static const entry *find_id(const table *t, uint64_t id)
 {
-    size_t lo = 0, hi = t->by_id.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (t->by_id.v[mid].id < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = SEARCH(0, t->by_id.n, i, t->by_id.v[i].id < id);
     return lo < t->by_id.n && t->by_id.v[lo].id == id ? &t->by_id.v[lo] : NULL;
 }
 
@@ -128,7 +124,7 @@ static void add_location(census *x, pb_cur c)
         if (f.number == 3 && f.wire == 0) address = f.value;
         if (f.number == 4 && f.wire == 2) add_line(x, pb_message(&c, &f));
     }
-    if (ref == 0) return; /* unset, in either reading */
+    if (ref == 0) return; /* unset, whether positions or ids */
     add_reference(m, ref);
     m->near_position += ref < m->by_position.n && inside(&m->by_position.v[ref], address);
     m->near_id += inside(find_id(m, ref), address);
@@ -142,7 +138,8 @@ static void add_sample(census *x, pb_cur c)
     }
 }
 
-/* Number 15 is pprof's doc_url when it is one plain number that no sample slices (R6). */
+/* Counts the records of field 15, which is pprof's doc_url if it is one unpacked number and no
+ * sample has a slice (docs/spec/layouts.md, R6). */
 static void add_indices(census *x, const pb_cur *c, const pb_field *f)
 {
     if (!x->n_chunks++ && f->wire == 0)
@@ -211,8 +208,8 @@ static void decide(const table *t, v3_table which, v3_reading *out)
     }
 }
 
-/* One producer writes all references alike: a table that leaves it open follows one that does not.
- * So does one whose only evidence is a line without a function, which pprof has too. */
+/* A producer writes all references in the same way, so a table without evidence follows one that has
+ * some.  So does a table whose only evidence is a line without a function, which pprof has too. */
 static void follow(v3_reading out[V3_TABLES])
 {
     const v3_reading *sure = NULL;

@@ -1,4 +1,4 @@
-/* The streaming half of pack_quick: zlib at its quickest level. */
+/* The streaming variant of pack_quick: zlib at its fastest level. */
 #include "wire/compress.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ packer *packer_open(void)
     return NULL;
 }
 
-/* All of z.next_in, which zlib counts in 32 bits. */
+/* Compresses all of z->next_in, whose length zlib counts in 32 bits. */
 static bool deflate_all(z_stream *z, int flush, buf *out)
 {
     do {
@@ -43,7 +43,7 @@ bool packer_put(packer *p, str in, bool last, buf *out, err *e)
         p->z.avail_in = (uInt)n;
         in = (str){in.n ? in.p + n : in.p, in.n - n};
         if (!deflate_all(&p->z, last && !in.n ? Z_FINISH : Z_NO_FLUSH, out))
-            return err_set(e, ERR_LIMIT, "out of memory while compressing");
+            return err_set(e, ERR_MEMORY, "out of memory while compressing");
     } while (in.n);
     return true;
 }

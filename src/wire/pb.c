@@ -1,3 +1,4 @@
+/* The checked protobuf cursor (pb.h), with a fast path for fields of two bytes. */
 #include "wire/pb.h"
 
 #include "base/buf.h"
@@ -26,7 +27,7 @@ bool pb_varint(pb_cur *c, uint64_t *v)
     for (unsigned shift = 0; shift < 70; shift += 7) {
         if (p == c->end) return pb_fail(c, c->p, "varint runs past the end of the message");
         uint8_t b = *p++;
-        if (shift == 63 && b > 1) return pb_fail(c, c->p, "varint does not fit 64 bits");
+        if (shift == 63 && b > 1) return pb_fail(c, c->p, "varint does not fit in 64 bits");
         r |= (uint64_t)(b & 0x7f) << shift;
         if (b < 0x80) {
             c->p = p;
@@ -44,7 +45,7 @@ static uint64_t little_endian(const uint8_t *p, size_t n)
     return v;
 }
 
-/* Nearly every field of the envelope: tag and value (or length) of one byte each. */
+/* Fast path for a tag and a value (or length) of one byte each, which most fields have. */
 static bool next_short(pb_cur *c, pb_field *f)
 {
     const uint8_t *p = c->p;
@@ -75,8 +76,8 @@ bool pb_next(pb_cur *c, pb_field *f)
         return pb_fail(c, f->at, "field number %" PRIu64 " is not allowed", tag >> 3);
     f->number = (uint32_t)(tag >> 3);
     f->wire = (uint32_t)(tag & 7);
-    /* The hot decoder compares tags as bytes: with padding allowed it would take a known field for
-     * an unknown one.  No encoder pads tags. */
+    /* The hot decoder compares tags as bytes, so it would not recognize a padded tag.  No encoder pads
+     * tags. */
     if (c->p - f->at > 1 && c->p[-1] == 0)
         return pb_fail(c, f->at, "the tag of field %u is padded", f->number);
     size_t left, fixed = f->wire == 1 ? 8 : 4;
@@ -85,7 +86,7 @@ bool pb_next(pb_cur *c, pb_field *f)
     case 1:
     case 5:
         if ((size_t)(c->end - c->p) < fixed)
-            return pb_fail(c, f->at, "field %u wants %zu bytes, %zu are left", f->number, fixed,
+            return pb_fail(c, f->at, "field %u needs %zu bytes, %zu are left", f->number, fixed,
                            (size_t)(c->end - c->p));
         f->value = little_endian(c->p, fixed);
         c->p += fixed;
@@ -94,7 +95,7 @@ bool pb_next(pb_cur *c, pb_field *f)
         if (!pb_varint(c, &f->value)) return false;
         left = (size_t)(c->end - c->p);
         if (f->value > left)
-            return pb_fail(c, f->at, "field %u wants %" PRIu64 " bytes, %zu are left", f->number,
+            return pb_fail(c, f->at, "field %u needs %" PRIu64 " bytes, %zu are left", f->number,
                            f->value, left);
         f->data = c->p;
         c->p += f->value;

@@ -1,27 +1,9 @@
-#include "wire/schema.h"
+/* The messages of every released layout as tables, for layout detection, error location, JSON,
+ * `kiln cat` and the checks.  tests/unit/wire/test_schema.c compares them with protoc's
+ * descriptors. */
+#include "wire/schema_macros.h"
 
 #include "base/ban.h"
-
-/* clang-format off */
-/* One line a field: number, type, flags, target of an index, table that it fills, name, message. */
-#define S(no, type, name) {no, FT_##type, 0, TABLE_NONE, TABLE_NONE, name, NULL}
-#define O(no, type, name) {no, FT_##type, FF_ONEOF, TABLE_NONE, TABLE_NONE, name, NULL}
-#define P(no, type, name) {no, FT_##type, FF_REPEATED, TABLE_NONE, TABLE_NONE, name, NULL}
-#define ID(no, name) {no, FT_BYTES, FF_ID, TABLE_NONE, TABLE_NONE, name, NULL}
-#define IX(no, type, name, to) {no, FT_##type, 0, TABLE_##to, TABLE_NONE, name, NULL}
-#define IO(no, type, name, to) {no, FT_##type, FF_OPTIONAL, TABLE_##to, TABLE_NONE, name, NULL}
-#define PX(no, type, name, to) {no, FT_##type, FF_REPEATED, TABLE_##to, TABLE_NONE, name, NULL}
-#define M(no, name, msg) {no, FT_MESSAGE, 0, TABLE_NONE, TABLE_NONE, name, &msg}
-#define R(no, name, msg) {no, FT_MESSAGE, FF_REPEATED, TABLE_NONE, TABLE_NONE, name, &msg}
-#define T(no, name, msg, table) {no, FT_MESSAGE, FF_REPEATED, TABLE_NONE, TABLE_##table, name, &msg}
-#define BIG(no, name, msg)                                                                         \
-    {no, FT_MESSAGE, FF_REPEATED | FF_LARGE, TABLE_NONE, TABLE_NONE, name, &msg}
-#define STRINGS(no) {no, FT_STRING, FF_REPEATED, TABLE_NONE, TABLE_STRING, "string_table", NULL}
-/* clang-format on */
-
-#define MESSAGE(id, text, ...)                                                                     \
-    static const field_desc id##_fields[] = {__VA_ARGS__};                                         \
-    static const message_desc id = {text, id##_fields, (uint8_t)ARRAY_LEN(id##_fields)}
 
 /* ---- common and resource: before v1.10, and with string references ---- */
 
@@ -31,19 +13,17 @@ MESSAGE(kv_v3, "KeyValue", S(1, STRING, "key"), M(2, "value", any_v3));
 MESSAGE(array_v3, "ArrayValue", R(1, "values", any_v3));
 MESSAGE(kvlist_v3, "KeyValueList", R(1, "values", kv_v3));
 MESSAGE(any_v3, "AnyValue", O(1, STRING, "string_value"), O(2, BOOL, "bool_value"),
-        O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"),
-        {5, FT_MESSAGE, FF_ONEOF, 0, 0, "array_value", &array_v3},
-        {6, FT_MESSAGE, FF_ONEOF, 0, 0, "kvlist_value", &kvlist_v3}, O(7, BYTES, "bytes_value"));
+        O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"), MO(5, "array_value", array_v3),
+        MO(6, "kvlist_value", kvlist_v3), O(7, BYTES, "bytes_value"));
 
 MESSAGE(kv_v10, "KeyValue", S(1, STRING, "key"), M(2, "value", any_v10),
         IX(3, INT32, "key_strindex", STRING));
 MESSAGE(array_v10, "ArrayValue", R(1, "values", any_v10));
 MESSAGE(kvlist_v10, "KeyValueList", R(1, "values", kv_v10));
 MESSAGE(any_v10, "AnyValue", O(1, STRING, "string_value"), O(2, BOOL, "bool_value"),
-        O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"),
-        {5, FT_MESSAGE, FF_ONEOF, 0, 0, "array_value", &array_v10},
-        {6, FT_MESSAGE, FF_ONEOF, 0, 0, "kvlist_value", &kvlist_v10}, O(7, BYTES, "bytes_value"),
-        {8, FT_INT32, FF_ONEOF, TABLE_STRING, 0, "string_value_strindex", NULL});
+        O(3, INT64, "int_value"), O(4, DOUBLE, "double_value"), MO(5, "array_value", array_v10),
+        MO(6, "kvlist_value", kvlist_v10), O(7, BYTES, "bytes_value"),
+        FIELD(8, FT_INT32, FF_ONEOF, STRING, NONE, "string_value_strindex", NULL));
 
 MESSAGE(scope_v3, "InstrumentationScope", S(1, STRING, "name"), S(2, STRING, "version"),
         R(3, "attributes", kv_v3), S(4, UINT32, "dropped_attributes_count"));
@@ -61,7 +41,7 @@ MESSAGE(resource_v10, "Resource", R(1, "attributes", kv_v10),
 
 /* ---- shared by several layouts ---- */
 
-MESSAGE(link_v3, "Link", ID(1, "trace_id"), ID(2, "span_id"));
+MESSAGE(link_v3, "Link", ID(1, "trace_id"), ID8(2, "span_id"));
 MESSAGE(line_v4, "Line", IX(1, INT32, "function_index", FUNCTION), S(2, INT64, "line"),
         S(3, INT64, "column"));
 MESSAGE(function_v4, "Function", IX(1, INT32, "name_strindex", STRING),
@@ -81,9 +61,9 @@ MESSAGE(mapping_v4, "Mapping", S(1, UINT64, "memory_start"), S(2, UINT64, "memor
 MESSAGE(location_v4, "Location", IO(1, INT32, "mapping_index", MAPPING), S(2, UINT64, "address"),
         R(3, "line", line_v4), S(4, BOOL, "is_folded"),
         PX(5, INT32, "attribute_indices", ATTRIBUTE));
-MESSAGE(sample_v4, "Sample", S(1, INT32, "locations_start_index"), S(2, INT32, "locations_length"),
-        P(3, INT64, "value"), PX(4, INT32, "attribute_indices", ATTRIBUTE),
-        IO(5, INT32, "link_index", LINK), P(6, UINT64, "timestamps_unix_nano"));
+SAMPLE(sample_v4, S(1, INT32, "locations_start_index"), S(2, INT32, "locations_length"),
+       P(3, INT64, "value"), PX(4, INT32, "attribute_indices", ATTRIBUTE),
+       IO(5, INT32, "link_index", LINK), P(6, UINT64, "timestamps_unix_nano"));
 
 /* ---- v1.3: OTEP 0239, pprof with additions ---- */
 
@@ -93,12 +73,12 @@ MESSAGE(unit_v3, "AttributeUnit", IX(1, INT64, "attribute_key", STRING),
         IX(2, INT64, "unit", STRING));
 MESSAGE(label_v3, "Label", IX(1, INT64, "key", STRING), IX(2, INT64, "str", STRING),
         S(3, INT64, "num"), IX(4, INT64, "num_unit", STRING));
-/* References to locations, mappings and functions are ids or indices (rule R3): no target here. */
-MESSAGE(sample_v3, "Sample", P(1, UINT64, "location_index"), P(2, INT64, "value"),
-        R(3, "label", label_v3), S(7, UINT64, "locations_start_index"),
-        S(8, UINT64, "locations_length"), IX(9, UINT32, "stacktrace_id_index", STRING),
-        PX(10, UINT64, "attributes", ATTRIBUTE), IX(12, UINT64, "link", LINK),
-        P(13, UINT64, "timestamps_unix_nano"));
+/* References to locations, mappings and functions are ids or indices (docs/spec/layouts.md, R3), so
+ * these fields have no target. */
+SAMPLE(sample_v3, P(1, UINT64, "location_index"), P(2, INT64, "value"), R(3, "label", label_v3),
+       S(7, UINT64, "locations_start_index"), S(8, UINT64, "locations_length"),
+       IX(9, UINT32, "stacktrace_id_index", STRING), PX(10, UINT64, "attributes", ATTRIBUTE),
+       IX(12, UINT64, "link", LINK), P(13, UINT64, "timestamps_unix_nano"));
 MESSAGE(mapping_v3, "Mapping", S(1, UINT64, "id"), S(2, UINT64, "memory_start"),
         S(3, UINT64, "memory_limit"), S(4, UINT64, "file_offset"), IX(5, INT64, "filename", STRING),
         IX(6, INT64, "build_id", STRING), S(7, BOOL, "has_functions"), S(8, BOOL, "has_filenames"),
@@ -112,63 +92,55 @@ MESSAGE(location_v3, "Location", S(1, UINT64, "id"), S(2, UINT64, "mapping_index
 MESSAGE(function_v3, "Function", S(1, UINT64, "id"), IX(2, INT64, "name", STRING),
         IX(3, INT64, "system_name", STRING), IX(4, INT64, "filename", STRING),
         S(5, INT64, "start_line"));
-MESSAGE(profile_v3, "Profile", R(1, "sample_type", value_type_v3), R(2, "sample", sample_v3),
+PROFILE(profile_v3, R(1, "sample_type", value_type_v3), R(2, "sample", sample_v3),
         T(3, "mapping", mapping_v3, MAPPING), T(4, "location", location_v3, LOCATION),
-        T(5, "function", function_v3, FUNCTION), STRINGS(6), IX(7, INT64, "drop_frames", STRING),
-        IX(8, INT64, "keep_frames", STRING), S(9, INT64, "time_nanos"),
-        S(10, INT64, "duration_nanos"), M(11, "period_type", value_type_v3), S(12, INT64, "period"),
+        T(5, "function", function_v3, FUNCTION), STRINGS(6, "string_table"),
+        IX(7, INT64, "drop_frames", STRING), IX(8, INT64, "keep_frames", STRING),
+        S(9, INT64, "time_nanos"), S(10, INT64, "duration_nanos"),
+        M(11, "period_type", value_type_v3), S(12, INT64, "period"),
         PX(13, INT64, "comment", STRING), IX(14, INT64, "default_sample_type", STRING),
         P(15, INT64, "location_indices"), T(16, "attribute_table", kv_v3, ATTRIBUTE),
         R(17, "attribute_units", unit_v3), T(18, "link_table", link_v3, LINK));
 MESSAGE(container_v3, "ProfileContainer", ID(1, "profile_id"),
         S(2, FIXED64, "start_time_unix_nano"), S(3, FIXED64, "end_time_unix_nano"),
-        R(4, "attributes", kv_v3), S(5, UINT32, "dropped_attributes_count"),
-        S(6, STRING, "original_payload_format"), S(7, BYTES, "original_payload"),
-        {8, FT_MESSAGE, FF_LARGE, 0, 0, "profile", &profile_v3});
+        R(4, "attributes", kv_v3), S(5, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(6),
+        PAYLOAD(7), LARGE(8, "profile", profile_v3));
 
 /* ---- v1.4, v1.5: tables inside each Profile ---- */
 
 #define PROFILE_V4_COMMON                                                                          \
     R(1, "sample_type", value_type_v4), R(2, "sample", sample_v4),                                 \
-        T(3, "mapping_table", mapping_v4, MAPPING),                                                \
-        T(4, "location_table", location_v4, LOCATION), {5,                                         \
-                                                        FT_INT32,                                  \
-                                                        FF_REPEATED,                               \
-                                                        TABLE_LOCATION,                            \
-                                                        TABLE_LOCATION_INDEX,                      \
-                                                        "location_indices",                        \
-                                                        NULL},                                     \
+        T(3, "mapping_table", mapping_v4, MAPPING), T(4, "location_table", location_v4, LOCATION), \
+        FIELD(5, FT_INT32, FF_REPEATED, LOCATION, LOCATION_INDEX, "location_indices", NULL),       \
         T(6, "function_table", function_v4, FUNCTION), T(7, "attribute_table", kv_v3, ATTRIBUTE),  \
-        R(8, "attribute_units", unit_v4), T(9, "link_table", link_v3, LINK), STRINGS(10),          \
-        S(11, INT64, "time_nanos"), S(12, INT64, "duration_nanos"),                                \
+        R(8, "attribute_units", unit_v4), T(9, "link_table", link_v3, LINK),                       \
+        STRINGS(10, "string_table"), S(11, INT64, "time_nanos"), S(12, INT64, "duration_nanos"),   \
         M(13, "period_type", value_type_v4), S(14, INT64, "period"),                               \
         PX(15, INT32, "comment_strindices", STRING),                                               \
         IX(16, INT32, "default_sample_type_strindex", STRING), ID(17, "profile_id")
 
-MESSAGE(profile_v4, "Profile", PROFILE_V4_COMMON, R(18, "attributes", kv_v3),
-        S(19, UINT32, "dropped_attributes_count"), S(20, STRING, "original_payload_format"),
-        S(21, BYTES, "original_payload"));
-MESSAGE(profile_v5, "Profile", PROFILE_V4_COMMON, S(19, UINT32, "dropped_attributes_count"),
-        S(20, STRING, "original_payload_format"), S(21, BYTES, "original_payload"),
-        PX(22, INT32, "attribute_indices", ATTRIBUTE));
+PROFILE(profile_v4, PROFILE_V4_COMMON, R(18, "attributes", kv_v3),
+        S(19, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(20), PAYLOAD(21));
+PROFILE(profile_v5, PROFILE_V4_COMMON, S(19, UINT32, "dropped_attributes_count"),
+        PAYLOAD_FORMAT(20), PAYLOAD(21), PX(22, INT32, "attribute_indices", ATTRIBUTE));
 
 /* ---- v1.6, v1.7: tables of the message, several sample types ---- */
 
-MESSAGE(profile_v6, "Profile", T(1, "sample_type", value_type_v4, SAMPLE_TYPE),
-        R(2, "sample", sample_v4),
-        {3, FT_INT32, FF_REPEATED, TABLE_LOCATION, TABLE_LOCATION_INDEX, "location_indices", NULL},
+PROFILE(profile_v6, T(1, "sample_type", value_type_v4, SAMPLE_TYPE), R(2, "sample", sample_v4),
+        FIELD(3, FT_INT32, FF_REPEATED, LOCATION, LOCATION_INDEX, "location_indices", NULL),
         S(4, INT64, "time_nanos"), S(5, INT64, "duration_nanos"),
         M(6, "period_type", value_type_v4), S(7, INT64, "period"),
         PX(8, INT32, "comment_strindices", STRING),
         IX(9, INT32, "default_sample_type_index", SAMPLE_TYPE), ID(10, "profile_id"),
-        S(11, UINT32, "dropped_attributes_count"), S(12, STRING, "original_payload_format"),
-        S(13, BYTES, "original_payload"), PX(14, INT32, "attribute_indices", ATTRIBUTE));
+        S(11, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(12), PAYLOAD(13),
+        PX(14, INT32, "attribute_indices", ATTRIBUTE));
 MESSAGE(dictionary_v7, "ProfilesDictionary", T(1, "mapping_table", mapping_v4, MAPPING),
         T(2, "location_table", location_v4, LOCATION),
         T(3, "function_table", function_v4, FUNCTION), T(4, "link_table", link_v3, LINK),
-        STRINGS(5), T(6, "attribute_table", kv_v3, ATTRIBUTE), R(7, "attribute_units", unit_v4));
+        STRINGS(5, "string_table"), T(6, "attribute_table", kv_v3, ATTRIBUTE),
+        R(7, "attribute_units", unit_v4));
 
-/* ---- v1.8 … v1.10: stacks, one sample type a Profile ---- */
+/* ---- v1.8 … v1.10: stacks, one sample type per Profile ---- */
 
 MESSAGE(mapping_v8, "Mapping", S(1, UINT64, "memory_start"), S(2, UINT64, "memory_limit"),
         S(3, UINT64, "file_offset"), IX(4, INT32, "filename_strindex", STRING),
@@ -182,38 +154,38 @@ MESSAGE(kvu_v8, "KeyValueAndUnit", IX(1, INT32, "key_strindex", STRING), M(2, "v
         IX(3, INT32, "unit_strindex", STRING));
 MESSAGE(kvu_v10, "KeyValueAndUnit", IX(1, INT32, "key_strindex", STRING), M(2, "value", any_v10),
         IX(3, INT32, "unit_strindex", STRING));
-MESSAGE(sample_v8, "Sample", IX(1, INT32, "stack_index", STACK), P(2, INT64, "values"),
-        PX(3, INT32, "attribute_indices", ATTRIBUTE), IX(4, INT32, "link_index", LINK),
-        P(5, FIXED64, "timestamps_unix_nano"));
-MESSAGE(sample_v10, "Sample", IX(1, INT32, "stack_index", STACK),
-        PX(2, INT32, "attribute_indices", ATTRIBUTE), IX(3, INT32, "link_index", LINK),
-        P(4, INT64, "values"), P(5, FIXED64, "timestamps_unix_nano"));
+SAMPLE(sample_v8, IX(1, INT32, "stack_index", STACK), P(2, INT64, "values"),
+       PX(3, INT32, "attribute_indices", ATTRIBUTE), IX(4, INT32, "link_index", LINK),
+       P(5, FIXED64, "timestamps_unix_nano"));
+SAMPLE(sample_v10, IX(1, INT32, "stack_index", STACK), PX(2, INT32, "attribute_indices", ATTRIBUTE),
+       IX(3, INT32, "link_index", LINK), P(4, INT64, "values"),
+       P(5, FIXED64, "timestamps_unix_nano"));
 
 #define DICTIONARY(location, kvu)                                                                  \
     T(1, "mapping_table", mapping_v8, MAPPING), T(2, "location_table", location, LOCATION),        \
         T(3, "function_table", function_v4, FUNCTION), T(4, "link_table", link_v3, LINK),          \
-        STRINGS(5), T(6, "attribute_table", kvu, ATTRIBUTE), T(7, "stack_table", stack_v8, STACK)
+        STRINGS(5, "string_table"), T(6, "attribute_table", kvu, ATTRIBUTE),                       \
+        T(7, "stack_table", stack_v8, STACK)
 
 MESSAGE(dictionary_v8, "ProfilesDictionary", DICTIONARY(location_v8, kvu_v8));
 MESSAGE(dictionary_v9, "ProfilesDictionary", DICTIONARY(location_v9, kvu_v8));
 MESSAGE(dictionary_v10, "ProfilesDictionary", DICTIONARY(location_v9, kvu_v10));
 
-MESSAGE(profile_v8, "Profile", M(1, "sample_type", value_type_v4), R(2, "sample", sample_v8),
+PROFILE(profile_v8, M(1, "sample_type", value_type_v4), R(2, "sample", sample_v8),
         S(3, FIXED64, "time_unix_nano"), S(4, UINT64, "duration_nano"),
         M(5, "period_type", value_type_v4), S(6, INT64, "period"),
         PX(7, INT32, "comment_strindices", STRING), ID(8, "profile_id"),
-        S(9, UINT32, "dropped_attributes_count"), S(10, STRING, "original_payload_format"),
-        S(11, BYTES, "original_payload"), PX(12, INT32, "attribute_indices", ATTRIBUTE));
+        S(9, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(10), PAYLOAD(11),
+        PX(12, INT32, "attribute_indices", ATTRIBUTE));
 
 #define PROFILE_V9(sample)                                                                         \
     M(1, "sample_type", value_type_v9), R(2, "samples", sample), S(3, FIXED64, "time_unix_nano"),  \
         S(4, UINT64, "duration_nano"), M(5, "period_type", value_type_v9), S(6, INT64, "period"),  \
-        ID(7, "profile_id"), S(8, UINT32, "dropped_attributes_count"),                             \
-        S(9, STRING, "original_payload_format"), S(10, BYTES, "original_payload"),                 \
-        PX(11, INT32, "attribute_indices", ATTRIBUTE)
+        ID(7, "profile_id"), S(8, UINT32, "dropped_attributes_count"), PAYLOAD_FORMAT(9),          \
+        PAYLOAD(10), PX(11, INT32, "attribute_indices", ATTRIBUTE)
 
-MESSAGE(profile_v9, "Profile", PROFILE_V9(sample_v8));
-MESSAGE(profile_v10, "Profile", PROFILE_V9(sample_v10));
+PROFILE(profile_v9, PROFILE_V9(sample_v8));
+PROFILE(profile_v10, PROFILE_V9(sample_v10));
 
 /* ---- envelopes ---- */
 
@@ -222,10 +194,7 @@ MESSAGE(profile_v10, "Profile", PROFILE_V9(sample_v10));
             BIG(2, "profiles", profile), S(3, STRING, "schema_url"));                              \
     MESSAGE(resource_profiles_##v, "ResourceProfiles", M(1, "resource", resource),                 \
             BIG(2, "scope_profiles", scope_profiles_##v), S(3, STRING, "schema_url"))
-#define DICT(dictionary)                                                                           \
-    {                                                                                              \
-        2, FT_MESSAGE, FF_LARGE, 0, 0, "dictionary", &dictionary                                   \
-    }
+#define DICT(dictionary) LARGE(2, "dictionary", dictionary)
 
 ENVELOPE(v3, resource_v3, scope_v3, container_v3);
 ENVELOPE(v4, resource_v3, scope_v3, profile_v4);
@@ -241,7 +210,8 @@ MESSAGE(data_v5, "ProfilesData", BIG(1, "resource_profiles", resource_profiles_v
 MESSAGE(data_v6, "ProfilesData", BIG(1, "resource_profiles", resource_profiles_v6),
         T(2, "mapping_table", mapping_v4, MAPPING), T(3, "location_table", location_v4, LOCATION),
         T(4, "function_table", function_v4, FUNCTION), T(5, "link_table", link_v3, LINK),
-        STRINGS(6), T(7, "attribute_table", kv_v3, ATTRIBUTE), R(8, "attribute_units", unit_v4));
+        STRINGS(6, "string_table"), T(7, "attribute_table", kv_v3, ATTRIBUTE),
+        R(8, "attribute_units", unit_v4));
 MESSAGE(data_v7, "ProfilesData", BIG(1, "resource_profiles", resource_profiles_v6),
         DICT(dictionary_v7));
 MESSAGE(data_v8, "ProfilesData", BIG(1, "resource_profiles", resource_profiles_v8),
@@ -266,7 +236,7 @@ const message_desc *schema_export_response(void) { return &export_response; }
 
 const field_desc *message_field(const message_desc *m, uint32_t number)
 {
-    /* Numbers are dense nearly everywhere: look where the field would be, then search. */
+    /* Numbers are usually dense, so try the position number - 1, then search. */
     if (number - 1 < m->n_fields && m->fields[number - 1].number == number)
         return &m->fields[number - 1];
     for (size_t i = 0; i < m->n_fields; i++)
@@ -297,7 +267,7 @@ size_t field_json_name(const field_desc *f, char *out, size_t n)
     return k;
 }
 
-/* Compares without building the camel case form. */
+/* Compares names without building the lowerCamelCase form. */
 static bool json_name_is(const char *snake, str json)
 {
     size_t k = 0;

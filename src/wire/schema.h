@@ -1,8 +1,8 @@
 /* wire/schema.h - the messages of every layout as tables: number, name, type, target.
  *
- * The hot decoder does not read these; everything else does: layout detection, finding the place of
- * an error, OTLP/JSON both ways, `kiln cat`, the ledger's list of what exists.  A test holds the
- * tables to protoc's own descriptors (tests/vectors/proto). */
+ * The hot decoder does not use them.  Layout detection, the location of errors, OTLP/JSON in both
+ * directions, `kiln cat` and the checks do.  A test compares the tables with protoc's descriptors
+ * (tests/vectors/proto). */
 #pragma once
 #include "base/str.h"
 #include "wire/layout.h"
@@ -22,14 +22,17 @@ typedef enum field_type {
 } field_type;
 
 enum field_flag {
-    FF_REPEATED = 1, /* scalars: packed on the wire, unpacked accepted */
-    FF_ONEOF = 2,    /* written even at its default; the last one wins */
-    FF_OPTIONAL = 4, /* has presence: an explicit 0 is not "absent" */
-    FF_ID = 8,       /* bytes: 0 or 16 long (span_id: 0 or 8); hex in JSON */
-    FF_LARGE = 16,   /* message: usually kilobytes (dictionary, profiles) */
+    FF_REPEATED = 1,         /* scalars: packed on the wire, unpacked accepted */
+    FF_ONEOF = 2,            /* encoded even at its default; the last member counts */
+    FF_OPTIONAL = 4,         /* has presence: an explicit 0 is not "absent" */
+    FF_ID = 8,               /* bytes: none or 16; hex in JSON */
+    FF_SHORT_ID = 16,        /* with FF_ID: none or 8 bytes */
+    FF_LARGE = 32,           /* message: usually kilobytes (dictionary, profiles) */
+    FF_PAYLOAD = 64,         /* bytes: the original payload of a profile */
+    FF_PAYLOAD_FORMAT = 128, /* string: the format of the payload; both are set or neither */
 };
 
-/* The table an index points into. */
+/* The table that an index refers to. */
 typedef enum table_kind {
     TABLE_NONE,
     TABLE_STRING,
@@ -56,10 +59,14 @@ typedef struct field_desc {
     const message_desc *message; /* FT_MESSAGE */
 } field_desc;
 
+/* Messages that detection treats specially. */
+typedef enum message_kind { MESSAGE_OTHER, MESSAGE_PROFILE, MESSAGE_SAMPLE } message_kind;
+
 struct message_desc {
     const char *name;
     const field_desc *fields; /* ascending numbers */
     uint8_t n_fields;
+    uint8_t kind; /* message_kind */
 };
 
 /* ProfilesData (= ExportProfilesServiceRequest) of a layout; NULL for LAYOUT_UNKNOWN. */
@@ -71,11 +78,17 @@ const field_desc *message_field(const message_desc *m, uint32_t number);    /* N
 const field_desc *message_field_named(const message_desc *m, str name);     /* snake_case */
 const field_desc *message_field_json(const message_desc *m, str json_name); /* lowerCamelCase */
 
-/* lowerCamelCase of a field name into out (terminated; long enough is 48); returns its length. */
+/* Writes the lowerCamelCase name of a field to out (terminated; 48 bytes are enough); returns its
+ * length. */
 size_t field_json_name(const field_desc *f, char *out, size_t n);
 
 /* Wire type of one unpacked element: 0 varint, 1 fixed64, 2 length-delimited. */
 unsigned field_wire_type(const field_desc *f);
+/* Size of an id that is set, in bytes. */
+static inline unsigned field_id_size(const field_desc *f)
+{
+    return f->flags & FF_SHORT_ID ? 8 : 16;
+}
 static inline bool field_packable(const field_desc *f)
 {
     return (f->flags & FF_REPEATED) && f->type < FT_STRING;

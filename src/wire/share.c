@@ -1,3 +1,4 @@
+/* Counts the bytes of a message by field (share.h), in one walk by the schema tables. */
 #include "wire/share.h"
 
 #include "wire/pb.h"
@@ -6,7 +7,7 @@
 
 enum {
     MAX_NESTING = 8
-}; /* ProfilesData, resource, scope, container, profile, sample: six at most */
+}; /* nested messages: ProfilesData, resource, scope, container, profile, sample */
 
 static share *find(shares *s, const char *name, const char *within)
 {

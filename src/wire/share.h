@@ -1,5 +1,5 @@
-/* wire/share.h - where the bytes of an OTLP message go: tables of the dictionary, fields of samples,
- * the rest.  Walks by the schema tables, so it works for every layout.  Pure. */
+/* wire/share.h - counts the bytes of an OTLP message by part: tables of the dictionary, fields of
+ * samples, the rest.  Walks by the schema tables, so it works for every layout.  Pure. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -8,21 +8,19 @@
 enum { SHARES_MAX = 64 };
 
 typedef struct share {
-    const char
-        *name; /* field name: "string_table", "samples"; "" for what holds the rest together */
-    const char
-        *within;    /* "samples" for a field of a sample, which "samples" also counts; else NULL */
-    uint64_t bytes; /* tags and lengths included */
-    uint64_t count; /* elements */
+    const char *name;   /* field name: "string_table", "samples"; "" for the messages around them */
+    const char *within; /* "samples": part of the entry "samples"; NULL: not part of another */
+    uint64_t bytes;     /* tags and lengths included */
+    uint64_t count;     /* elements */
 } share;
 
 typedef struct shares {
     share v[SHARES_MAX]; /* in order of appearance */
     size_t n;
-    uint64_t bytes; /* of all messages: what the v[] without `within` sum up to */
+    uint64_t bytes; /* size of all messages: the sum of the entries without `within` */
 } shares;
 
-/* Adds one message of this layout to *s (zero at first). */
+/* Adds one message of this layout to *s, which starts as zero. */
 NODISCARD bool shares_add(shares *s, str message, layout l, err *e);
-/* Largest first; ties by name. */
+/* Sorts the parts, largest first; ties by name. */
 void shares_sort(shares *s);

@@ -1,5 +1,5 @@
-/* wire/swar.h - eight bytes at a time in a 64-bit word, on any machine.  The first byte of the text
- * is the lowest of the word. */
+/* wire/swar.h - processes eight bytes at a time in a 64-bit word.  The first byte of the text is the
+ * lowest byte of the word. */
 #pragma once
 #include "base/compiler.h"
 #include <string.h>
@@ -22,10 +22,10 @@ static inline void store8(void *p, uint64_t w)
     memcpy(p, &w, 8);
 }
 
-/* The byte in all eight places. */
+/* Returns a word of eight equal bytes. */
 static inline uint64_t bytes8(unsigned char c) { return UINT64_C(0x0101010101010101) * c; }
 
-/* How many of the first bytes are decimal digits, 0 to 8. */
+/* Returns how many of the first bytes are decimal digits, 0 to 8. */
 static inline size_t digits8(uint64_t w)
 {
     uint64_t d = w ^ bytes8('0');
@@ -33,11 +33,11 @@ static inline size_t digits8(uint64_t w)
     return other ? (size_t)__builtin_ctzll(other) / 8 : 8;
 }
 
-/* The number that the first n digits (0 to 8) say: filled up with zeros in front, then joined by
- * pairs, twos and fours. */
+/* Returns the value of the first n digits (0 to 8): pads with leading zeros, then combines pairs,
+ * fours and eights. */
 static inline uint64_t digits8_value(uint64_t w, size_t n)
 {
-    unsigned half = 4 * (unsigned)(8 - n); /* a shift by 64 has no meaning, two by 32 have */
+    unsigned half = 4 * (unsigned)(8 - n); /* a shift by 64 is undefined; two by 32 are not */
     w = (w ^ bytes8('0')) << half << half;
     w = (w * 10 + (w >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
     w = (w * 100 + (w >> 16)) & UINT64_C(0x0000ffff0000ffff);

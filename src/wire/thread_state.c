@@ -1,3 +1,4 @@
+/* The table of thread states (thread_state.h). */
 #include "wire/thread_state.h"
 
 #include "base/ban.h"

@@ -1,4 +1,4 @@
-/* The streaming half of compress.h: zlib and zstd behind the source interface. */
+/* The streaming decoder of compress.h: a source that decompresses with zlib or zstd. */
 #include "wire/compress.h"
 
 #include <zlib.h>
@@ -9,19 +9,19 @@
 
 enum { CHUNK = 64 * 1024 };
 
-/* One layer.  The innermost has CODEC_NONE and hands on what it peeked at.
+/* One layer.  The innermost has CODEC_NONE and only passes bytes through.
  *     from ──► in[at..n) ──► inflate ──► reader */
 typedef struct layer {
     source s;
     source *from;
     codec codec;
-    bool ended;      /* `from` has no more */
-    bool inside;     /* in the middle of a member or frame */
-    bool failed;     /* said once, stays so */
-    bool may_end;    /* at least one member was whole */
-    size_t at, n;    /* unread part of in[] */
-    uint64_t before; /* bytes of `from` before in[0] */
-    uint64_t made, max;
+    bool ended;         /* `from` is at its end */
+    bool inside;        /* in the middle of a member or frame */
+    bool failed;        /* permanent */
+    bool may_end;       /* at least one member is complete */
+    size_t at, n;       /* unread part of in[] */
+    uint64_t before;    /* bytes of `from` before in[0] */
+    uint64_t made, max; /* decompressed bytes so far, and their limit */
     z_stream gz;
     ZSTD_DStream *zs;
     uint8_t in[CHUNK];
@@ -60,7 +60,7 @@ static bool gzip_step(layer *l, uint8_t *p, size_t n, size_t *got, err *e)
         return inflateReset(&l->gz) == Z_OK || fail(l, ERR_LIMIT, e, "state could not be reset");
     }
     if (rc == Z_OK || rc == Z_BUF_ERROR) return true;
-    if (rc == Z_MEM_ERROR) return fail(l, ERR_LIMIT, e, "ran out of memory");
+    if (rc == Z_MEM_ERROR) return fail(l, ERR_MEMORY, e, "ran out of memory");
     const char *m = l->gz.msg ? l->gz.msg : "";
     if (!strcmp(m, "incorrect data check"))
         return fail(l, ERR_MALFORMED, e, "checksum does not match");
@@ -86,7 +86,7 @@ static bool zstd_step(layer *l, uint8_t *p, size_t n, size_t *got, err *e)
         return fail(l, ERR_LIMIT, e, "window is larger than 128 MiB");
     case ZSTD_error_dictionary_wrong:
         return fail(l, ERR_UNSUPPORTED, e, "frame needs a dictionary");
-    case ZSTD_error_memory_allocation: return fail(l, ERR_LIMIT, e, "ran out of memory");
+    case ZSTD_error_memory_allocation: return fail(l, ERR_MEMORY, e, "ran out of memory");
     default: break;
     }
     char why[80];
@@ -94,7 +94,7 @@ static bool zstd_step(layer *l, uint8_t *p, size_t n, size_t *got, err *e)
     return fail(l, ERR_MALFORMED, e, why);
 }
 
-/* Between members: true with l->inside when another begins, without at the end of the data. */
+/* Called between members.  Sets l->inside if another member starts; leaves it false at the end. */
 static bool next_member(layer *l, err *e)
 {
     bool padding = false;
@@ -108,7 +108,7 @@ static bool next_member(layer *l, err *e)
     uint8_t first = l->in[l->at];
     bool begins = !padding && (l->codec == CODEC_GZIP ? first == 0x1f
                                                       : first == 0x28 || (first & 0xf0) == 0x50);
-    if (!begins) return fail(l, ERR_MALFORMED, e, "data is followed by bytes of something else");
+    if (!begins) return fail(l, ERR_MALFORMED, e, "data is followed by other bytes");
     return l->inside = l->may_end = true;
 }
 
@@ -117,7 +117,7 @@ static bool inflate_read(source *s, void *p, size_t n, size_t *got, err *e)
     layer *l = (layer *)s;
     *got = 0;
     if (l->failed)
-        return err_set(e, ERR_MALFORMED, "%s stream failed before", codec_name(l->codec));
+        return err_set(e, ERR_MALFORMED, "the %s stream failed earlier", codec_name(l->codec));
     if (n > UINT32_MAX) n = UINT32_MAX;
     while (n && !*got) {
         if (!l->inside && !next_member(l, e)) return false;
@@ -126,7 +126,7 @@ static bool inflate_read(source *s, void *p, size_t n, size_t *got, err *e)
         size_t before = l->at;
         if (!(l->codec == CODEC_GZIP ? gzip_step : zstd_step)(l, p, n, got, e)) return false;
         if (l->ended && l->inside && !*got && l->at == before)
-            return fail(l, ERR_MALFORMED, e, "data is cut off");
+            return fail(l, ERR_MALFORMED, e, "data is truncated");
     }
     l->made += *got;
     if (l->max && l->made > l->max) {
@@ -157,7 +157,7 @@ static void layer_close(source *s)
     free(l);
 }
 
-/* Reads until the magic can be seen: a pipe may hand out single bytes. */
+/* Reads until the magic number is complete, because a pipe may deliver single bytes. */
 static bool peek(layer *l, err *e)
 {
     while (l->n < 4) {
@@ -174,10 +174,9 @@ static bool start(layer *l, err *e)
     l->s.read = l->codec == CODEC_NONE ? plain_read : inflate_read;
     if (l->codec == CODEC_GZIP && inflateInit2(&l->gz, 15 + 16) != Z_OK) {
         l->codec = CODEC_NONE;
-        return err_set(e, ERR_LIMIT, "out of memory");
+        return err_memory(e);
     }
-    if (l->codec == CODEC_ZSTD && !(l->zs = ZSTD_createDStream()))
-        return err_set(e, ERR_LIMIT, "out of memory");
+    if (l->codec == CODEC_ZSTD && !(l->zs = ZSTD_createDStream())) return err_memory(e);
     return true;
 }
 
@@ -186,7 +185,7 @@ static source *layer_open(source *from, uint64_t max_bytes, err *e)
     layer *l = calloc(1, sizeof *l);
     if (!l) {
         source_close(from);
-        err_set(e, ERR_LIMIT, "out of memory");
+        err_memory(e);
         return NULL;
     }
     l->s.close = layer_close;

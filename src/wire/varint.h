@@ -1,14 +1,14 @@
-/* wire/varint.h - one varint for the hot decoder. */
+/* wire/varint.h - reads one varint, for the hot decoder. */
 #pragma once
 #include "base/compiler.h"
 
-/* Bytes 6 to 10 of a long varint, rare in profiles: addresses and negative numbers. */
+/* Reads bytes 6 to 10 of a long varint, which only addresses and negative numbers have. */
 static NOINLINE const uint8_t *varint_tail(const uint8_t *p, uint64_t *v, uint64_t low)
 {
     for (unsigned i = 5; i < 10; i++) {
         uint64_t b = p[i];
-        if (i == 9 && b > 1) return NULL; /* does not fit 64 bits */
-        low += (b - 1) << (7 * i); /* takes the continuation bit of the byte before off again */
+        if (i == 9 && b > 1) return NULL; /* does not fit in 64 bits */
+        low += (b - 1) << (7 * i);        /* removes the continuation bit of the byte before */
         if (b < 0x80) {
             *v = low;
             return p + i + 1;
@@ -32,8 +32,9 @@ static NOINLINE const uint8_t *varint_bounded(const uint8_t *p, const uint8_t *q
     return NULL;
 }
 
-/* The varint at p; the byte after it, or NULL when it is overlong or (near: bounded by q) cut off.
- * Branchy on purpose: lengths are predictable, and a table or pext is a serial chain. */
+/* Reads the varint at p.  Returns the byte after it, or NULL when it is overlong or, with `near`,
+ * which bounds it by q, truncated. Uses branches because lengths are predictable; a table or pext
+ * would be a serial dependency. */
 ALWAYS_INLINE const uint8_t *take_varint(const uint8_t *p, const uint8_t *q, uint64_t *v,
                                          const bool near)
 {

@@ -1,3 +1,5 @@
+/* Walks protobuf bytes by the schema (walk.h).  For each message it first records the position of
+ * every field, then emits the fields in the order of the schema. */
 #include "wire/walk.h"
 
 #include "wire/otlp.h"
@@ -5,15 +7,15 @@
 
 #include "base/ban.h"
 
-enum { MAX_FIELDS = 32 }; /* of one message: the schema has at most 21 */
+enum { MAX_FIELDS = 32 }; /* fields of one message: the schema has at most 21 */
 
 typedef struct walker {
     emitter *to;
     unsigned any_depth;
-    size_t merged; /* bytes in copies alive */
+    size_t merged; /* bytes in copies that are in use */
 } walker;
 
-/* Where the records of one field lie in their message. */
+/* Positions of the records of one field in its message. */
 typedef struct found {
     const uint8_t *first, *last; /* tags; NULL: absent */
     uint32_t n;                  /* records */
@@ -40,7 +42,7 @@ static walk_value of_bits(const field_desc *f, uint64_t bits)
 static bool is_default(const field_desc *f, const walk_value *v)
 {
     if (f->type == FT_STRING || f->type == FT_BYTES) return v->s.n == 0;
-    return v->u == 0; /* a double's -0.0 is none */
+    return v->u == 0; /* for a double, -0.0 is not the default */
 }
 
 static bool scalar_of(pb_cur *c, const field_desc *f, const pb_field *r, walk_value *v)
@@ -59,7 +61,7 @@ static bool scalar_of(pb_cur *c, const field_desc *f, const pb_field *r, walk_va
 static bool flush(walker *w, bool end, err *e)
 {
     emitter *to = w->to;
-    if (to->out->failed) return err_set(e, ERR_LIMIT, "no memory for the text");
+    if (to->out->failed) return err_set(e, ERR_MEMORY, "no memory for the text");
     if (!to->write || (to->out->n < WALK_FLUSH && !end)) return true;
     bool ok = to->write(to->ctx, buf_view(to->out), e);
     to->out->n = 0;
@@ -68,7 +70,7 @@ static bool flush(walker *w, bool end, err *e)
 
 static bool emit_message(walker *w, const field_desc *f, pb_cur c)
 {
-    bool value = strcmp(f->message->name, "AnyValue") == 0; /* the only recursion of the schema */
+    bool value = strcmp(f->message->name, "AnyValue") == 0; /* the only recursive message */
     if (value && w->any_depth >= OTLP_MAX_DEPTH)
         return err_at(c.e, ERR_LIMIT, pb_offset(&c, c.p), "values nest deeper than %d",
                       OTLP_MAX_DEPTH);
@@ -80,7 +82,7 @@ static bool emit_message(walker *w, const field_desc *f, pb_cur c)
     return ok && flush(w, false, c.e);
 }
 
-/* The next record of field f between two tags. */
+/* Reads the next record of field f, from in->first to in->last. */
 static bool next_of(pb_cur *c, const field_desc *f, const found *in, pb_field *r)
 {
     while (c->p <= in->last && pb_next(c, r))
@@ -95,7 +97,7 @@ static pb_cur records(const pb_cur *c, const found *in)
     return r;
 }
 
-/* Protobuf merges messages by putting their bytes one after the other. */
+/* Merges the records of a message by concatenating their bytes, as protobuf defines it. */
 static bool emit_merged(walker *w, const field_desc *f, pb_cur c, const found *in)
 {
     buf all = {.limit = WALK_MERGE_BYTES > w->merged ? WALK_MERGE_BYTES - w->merged + 1 : 1};
@@ -109,7 +111,7 @@ static bool emit_merged(walker *w, const field_desc *f, pb_cur c, const found *i
         err_at(c.e, ERR_LIMIT, pb_offset(&c, in->first), "merging %s takes more than %d bytes",
                f->name, WALK_MERGE_BYTES);
     } else {
-        err inner = {0}; /* offsets are those of the copy */
+        err inner = {0}; /* offsets refer to the copy */
         w->merged += all.n;
         ok = emit_message(w, f, pb_open(all.p, all.n, &inner));
         w->merged -= all.n;
@@ -171,7 +173,7 @@ static bool emit_element(walker *w, const field_desc *f, pb_cur *c, const pb_fie
     return true;
 }
 
-/* A packed field may be there and yet hold nothing: such a list is absent. */
+/* Returns whether all records of a list are empty and packed; the list then counts as absent. */
 static bool is_empty_list(const field_desc *f, pb_cur c, const found *in)
 {
     if (!field_packable(f)) return false;
@@ -195,7 +197,7 @@ static bool emit_list(walker *w, const field_desc *f, pb_cur c, const found *in)
 
 /* ---- fields ---- */
 
-/* Notes where each field is.  A member of the oneof takes the place of any other before it. */
+/* Records the position of each field.  A member of the oneof replaces an earlier one. */
 static bool find_fields(const message_desc *m, pb_cur *c, found *at)
 {
     for (pb_field r; pb_next(c, &r);) {

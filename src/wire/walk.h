@@ -1,17 +1,17 @@
-/* wire/walk.h - the one way through protobuf bytes by the schema; what it meets goes to an emitter.
+/* wire/walk.h - walks protobuf bytes by the schema and passes each field to an emitter.
  *
- * The emitter sees messages as proto3 means them, not as they lie: fields in the order of the
- * schema, all elements of a list together (also when they are interleaved, split or unpacked on the
- * wire), submessages that occur twice merged, the last of a oneof or of a scalar, no defaults
- * without presence, no unknown fields.  Nothing is allocated but for merging. */
+ * The emitter receives messages by proto3's semantics, not in wire order: fields in the order of
+ * the schema, all elements of a list together (even if they are interleaved, split or unpacked on
+ * the wire), repeated submessages merged, the last value of a oneof or scalar, no defaults of
+ * fields without presence, no unknown fields.  The walk allocates only to merge. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "wire/schema.h"
 
 enum {
-    WALK_FLUSH = 64 * 1024,      /* bytes that may wait in the buf when a sink is set */
-    WALK_MERGE_BYTES = 64 << 20, /* copied at one time to merge messages that occur twice */
+    WALK_FLUSH = 64 * 1024,      /* bytes of output before `write` is called */
+    WALK_MERGE_BYTES = 64 << 20, /* bytes that may be copied at a time to merge messages */
 };
 
 /* One scalar, by the type of its field. */
@@ -37,10 +37,10 @@ typedef struct emitter_ops {
 struct emitter {
     const emitter_ops *ops;
     buf *out;
-    bool (*write)(void *ctx, str text, err *e); /* takes what waits in out; NULL: all stays there */
+    bool (*write)(void *ctx, str text, err *e); /* receives the output; NULL: it stays in `out` */
     void *ctx;
 };
 
-/* Walks p[0..n).  ERR_MALFORMED with byte and path; ERR_LIMIT when out is full or values nest too
- * deeply; what `write` says. */
+/* Walks p[0..n).  Fails with ERR_MALFORMED, byte and path, with ERR_LIMIT when values nest too
+ * deeply or a merge is too large, or with the error of `write`. */
 NODISCARD bool walk_message(const void *p, size_t n, const message_desc *root, emitter *to, err *e);

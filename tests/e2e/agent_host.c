@@ -1,11 +1,11 @@
-/* tests/e2e/agent_host.c - programs whose profile is known beforehand, for agent_known.
+/* tests/e2e/agent_host.c - programs whose profile is known in advance, for agent_known.
  *
- *   split MS      burns CPU time in pairs of functions, 70 to 30, and prints what its own clocks say of each
+ *   split MS      burns CPU time in pairs of functions, 70 to 30, and prints the time of each by its own clocks
  *   states MS     one thread sleeps, one waits for a lock, one reads, one spins
  *   spans MS      every function runs inside one span only, or inside none
  *   plugin FILE   burns CPU time in a library that is loaded and unloaded
- *   recursion     deeper than any limit of frames
- *   children MS   fork, fork of a fork, vfork and exec; prints who is who */
+ *   recursion     recurses deeper than any limit of frames
+ *   children MS   forks, forks in a child, vforks and execs; prints the process ids */
 #include "kiln/span.h"
 
 #include <dlfcn.h>
@@ -51,8 +51,8 @@ static void end(pthread_t t)
     if (pthread_join(t, NULL)) fail("pthread_join");
 }
 
-/* Burns CPU time of the calling thread inside the function that it is expanded in; returns what its clock
- * says it was.  `k` is another one in each: equal functions become one. */
+/* Burns CPU time of the calling thread inside the enclosing function; returns the time by its
+ * clock.  `k` differs in each function, because the compiler merges equal functions. */
 #define BURN(ns, k)                                                                                \
     uint64_t from = now_ns(CLOCK_THREAD_CPUTIME_ID), until = from, x = 1;                          \
     do {                                                                                           \
@@ -74,7 +74,7 @@ static struct {
     uint64_t heavy, light, first, second;
 } clocks;
 
-/* Slices of uneven length, so that no rate of sampling beats with them. */
+/* Works in slices of uneven length, so that no sampling rate is synchronized with them. */
 static uint64_t uneven(uint64_t *r, uint64_t mean)
 {
     *r = *r * 6364136223846793005 + 1442695040888963407;
@@ -228,7 +228,7 @@ static void *one_span(void *p)
     return NULL;
 }
 
-/* Tasks that go from thread to thread: each has its own context. */
+/* Tasks that move between threads: each has its own context. */
 static struct {
     pthread_mutex_t lock;
     kiln_span_context context[3];
@@ -240,7 +240,7 @@ static int take_task(void)
 {
     int found = -1;
     pthread_mutex_lock(&tasks.lock);
-    for (int i = 1; i <= 3 && found < 0; i++) /* in turns */
+    for (int i = 1; i <= 3 && found < 0; i++) /* in turn */
         if (tasks.free[(tasks.last + i) % 3]) found = (tasks.last + i) % 3;
     if (found >= 0) tasks.free[found] = false, tasks.last = found;
     pthread_mutex_unlock(&tasks.lock);
@@ -310,7 +310,7 @@ KNOWN uint64_t known_deep(int n)
     return n ? known_deep(n - 1) + (uint64_t)(here != n) : known_first(300000000);
 }
 
-static void say_child(const char *who) { printf("%s %d\n", who, getpid()), fflush(stdout); }
+static void say_child(const char *ctx) { printf("%s %d\n", ctx, getpid()), fflush(stdout); }
 
 static int children(const char *self, uint64_t ns)
 {

@@ -1,5 +1,5 @@
-/* kiln_bad_disk - kiln whose files go through the VFS that fails (tests/support/bad_vfs.h), for serve_kill: the file that
- * KILN_BAD_DISK names holds the bad_plan, shared with the test, which may change it at any time. */
+/* kiln_bad_disk - kiln with the failing VFS (tests/support/bad_vfs.h), for serve_kill. The file
+ * that KILN_BAD_DISK names has the bad_plan; the test shares it and may change it at any time. */
 #include "../support/bad_vfs.h"
 
 #include <fcntl.h>
@@ -24,13 +24,13 @@ __attribute__((constructor)) static void begin(void)
     bad_vfs_register(true);
 }
 
-/* Answers of the server; the linker puts it before the real one (--wrap). */
+/* Wraps the sends of the server: the linker calls this instead of the real function (--wrap). */
 ssize_t __real_send(int fd, const void *p, size_t n, int flags);
 ssize_t __wrap_send(int fd, const void *p, size_t n, int flags);
 
 ssize_t __wrap_send(int fd, const void *p, size_t n, int flags)
 {
-    static long seen; /* syncs before the last answer; one thread answers */
+    static long seen; /* syncs before the last response; one thread responds */
     long synced = __atomic_load_n(&bad_synced, __ATOMIC_ACQUIRE);
     bool after_sync = synced != seen;
     seen = synced;

@@ -1,4 +1,5 @@
-/* A program whose threads do what they are called, for capture_core:  capture_host CASE [SECONDS] */
+/* A program whose threads do what their names state, for capture_core:  capture_host CASE
+ * [SECONDS] */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,7 +35,7 @@ static double clock_s(clockid_t c)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Signals end a sleep early. */
+/* Continues a sleep that a signal interrupted. */
 static void rest(double s)
 {
     for (double until = clock_s(CLOCK_MONOTONIC) + s; clock_s(CLOCK_MONOTONIC) < until;)
@@ -63,14 +64,14 @@ void *spinner(void *arg)
     return arg;
 }
 
-/* Of CPU time: on a loaded machine it takes longer. */
+/* Uses this much CPU time, which takes longer on a loaded machine. */
 static void alone(void)
 {
     while (clock_s(CLOCK_THREAD_CPUTIME_ID) < seconds) spin_here(clock_s(CLOCK_MONOTONIC) + 0.05);
     printf("cpu spinner %.9f\n", clock_s(CLOCK_THREAD_CPUTIME_ID));
 }
 
-/* Says how often its sleep was cut short. */
+/* Prints how often its sleep was interrupted. */
 __attribute__((noinline)) void *sleeper(void *arg);
 void *sleeper(void *arg)
 {
@@ -94,15 +95,17 @@ void *waiter(void *arg)
 __attribute__((noinline)) void *deaf(void *arg);
 void *deaf(void *arg)
 {
-    uint64_t all = ~(UINT64_C(3) << 31); /* but libc's own */
+    uint64_t all = ~(UINT64_C(3) << 31); /* all but libc's own */
     named("deaf");
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all); /* by libc it would hear ours */
+    /* libc's function would leave the agent's signals unblocked */
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
     spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
     printf("cpu deaf %.9f\n", clock_s(CLOCK_THREAD_CPUTIME_ID));
     return arg;
 }
 
-/* Blocks all signals as libc lets it: can be sampled all the same, and says what it believes to block. */
+/* Blocks all signals through libc: it can still be sampled, and prints the mask that it reads
+ * back. */
 __attribute__((noinline)) void *shy(void *arg);
 void *shy(void *arg)
 {
@@ -223,7 +226,7 @@ static void forks(void)
     reap("child", pid);
 }
 
-/* Again and again into itself, with a thread beside: argv[3] counts down. */
+/* Execs itself repeatedly, with another thread running: argv[3] counts down. */
 static void execs(char **argv, int left)
 {
     pthread_t t;
@@ -238,7 +241,8 @@ static void execs(char **argv, int left)
     _exit(98);
 }
 
-/* The same out of a signal handler, which comes while threads are being born and end: exec may be called there. */
+/* Execs from a signal handler that interrupts the start and end of threads; exec is allowed
+ * there. */
 static char **exec_argv;
 
 static void on_alarm(int sig)
@@ -268,7 +272,7 @@ static void execs_in_handler(char **argv, int left)
     for (pthread_t t[8];;) {
         int n = 0;
         while (n < 8 && pthread_create(&t[n], NULL, nothing, NULL) == 0)
-            n++; /* none, once another thread is in exec */
+            n++; /* fails once another thread is in exec */
         while (n) pthread_join(t[--n], NULL);
     }
 }
@@ -281,10 +285,10 @@ static void on_taken(int sig, siginfo_t *si, void *context)
     if (si->si_code == SI_TKILL)
         n_taken++;
     else
-        n_unsent++; /* by nobody, to the program */
+        n_unsent++; /* not sent by any process */
 }
 
-/* All that the capture may use, as Go does. */
+/* Installs handlers for all signals that the capture may use, as Go does. */
 static void takes_signals(void)
 {
     pthread_t t;
@@ -302,7 +306,7 @@ static void takes_signals(void)
     printf("got %d\nread %d\nodd %d\n", (int)n_taken, read_back, (int)n_unsent);
 }
 
-/* Puts every signal back to its default, as daemons do, while others are being sampled. */
+/* Resets every signal to its default, as daemons do, while other threads are sampled. */
 static void resets(void)
 {
     pthread_t t;
@@ -318,7 +322,7 @@ static void resets(void)
     pthread_join(t, NULL);
 }
 
-/* Waits for any signal at all; one is sent in the end. */
+/* Waits for any signal; one is sent at the end. */
 static void *sentinel(void *arg)
 {
     sigset_t all;
@@ -344,7 +348,7 @@ static void waits_for_signals(void)
     pthread_join(t, NULL);
 }
 
-/* Closes descriptors that are not its own and opens others in their places. */
+/* Closes descriptors that it did not open and opens others with the same numbers. */
 static void closes(int keep)
 {
     pthread_t t;
@@ -354,13 +358,13 @@ static void closes(int keep)
         if (fd != keep) close(fd);
     int mine[600];
     for (int i = 0; i < 600; i++) mine[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pthread_join(t, NULL); /* its end closes what is its own */
+    pthread_join(t, NULL); /* its end closes its own event */
     int lost = 0;
     for (int i = 0; i < 600; i++) lost += mine[i] >= 0 && fcntl(mine[i], F_GETFD) < 0;
     printf("lost %d\n", lost);
 }
 
-/* Perf events of ours among the program's descriptors; closed, if asked for. */
+/* Counts perf events of the agent among the program's descriptors; closes them if requested. */
 static int events(bool closed)
 {
     char path[32], to[64];
@@ -375,14 +379,14 @@ static int events(bool closed)
     return n;
 }
 
-/* Closes them, and waits until they are there again. */
+/* Closes the agent's perf events, and waits until the agent has reopened them. */
 static void closes_events(void)
 {
     pthread_t t;
     double until = clock_s(CLOCK_MONOTONIC) + seconds;
     pthread_create(&t, NULL, spinner, NULL);
     while (!events(false) && clock_s(CLOCK_MONOTONIC) < until) rest(0.02);
-    rest(0.1); /* whoever is made just now */
+    rest(0.1); /* waits for an event that is being opened just now */
     events(true);
     while (events(false) < 2 && clock_s(CLOCK_MONOTONIC) < until) rest(0.02);
     printf("again %d\n", events(false) >= 2);
@@ -390,7 +394,7 @@ static void closes_events(void)
     pthread_join(t, NULL);
 }
 
-/* What open(2) promises: the lowest number that is free. */
+/* Checks that open(2) returns the lowest free number. */
 static void opens(void)
 {
     int odd = 0, lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -403,7 +407,7 @@ static void opens(void)
     printf("odd %d\n", odd);
 }
 
-/* Threads that live for less than a look at /proc, by C11's call. */
+/* Threads, created by thrd_create, that live for less than the time between two scans of /proc. */
 __attribute__((noinline)) int brief_c11(void *arg);
 int brief_c11(void *arg)
 {
@@ -426,7 +430,7 @@ static void c11(void)
     printf("c11 sum %d\n", sum);
 }
 
-/* Asks who has the real-time signals, before and after a call that ends the capture. */
+/* Prints the handlers of the real-time signals, before and after a call that stops the capture. */
 static void asks(void)
 {
     int taken[2] = {0};
@@ -447,7 +451,7 @@ int deeper(int n)
 {
     if (n == 0) spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
     int r = n ? deeper(n - 1) : 0;
-    __asm__ volatile("" : "+r"(r)); /* not a loop */
+    __asm__ volatile("" : "+r"(r)); /* prevents a tail call, which would become a loop */
     return r + 1;
 }
 
@@ -477,7 +481,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "sigwait")) waits_for_signals();
     if (!strcmp(what, "closes")) closes(argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1);
     if (!strcmp(what, "deep")) printf("deep %d\n", deeper(400));
-    if (!strcmp(what, "nobody")) { /* all threads take part in this */
+    if (!strcmp(what, "nobody")) { /* all threads block the signals here */
         rest(seconds / 2);
         if (setgid(65534) != 0 || setuid(65534) != 0) return 1;
         rest(seconds / 2);

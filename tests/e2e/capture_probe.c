@@ -1,5 +1,6 @@
-/* Preloaded into capture_host by capture_core: captures as the environment says and prints every batch as
- * text to descriptor PROBE_FD (3), so that the capture is tested without exporter and symbols.
+/* Preloaded into capture_host by capture_core: captures with settings from the environment and
+ * prints every batch as text to descriptor PROBE_FD (3), so that the capture is tested without
+ * exporter and symbols.
  *
  *   PROBE_HZ, PROBE_SOURCE (auto perf timer), PROBE_WALL (ns), PROBE_TAKE (ms between batches),
  *   PROBE_FRAMES, PROBE_EXCLUDE, PROBE_BATCH (bytes)
@@ -54,7 +55,7 @@ static void print_sample(const batch *b, const agent_sample *s)
     fprintf(out, " end=%u taken=%u\n", k->end, k->taken);
 }
 
-/* Whole: the sampler's words are for between two batches. */
+/* Takes a lock, because the sampler prints messages between two batches. */
 static void print_batch(const batch *b)
 {
     if (!b) return;
@@ -93,25 +94,26 @@ static void *take_all(void *p)
     return NULL;
 }
 
-/* From the sampler's thread, whose descriptors are its own: the next batch takes it along. */
-static void say(void *who, const char *sentence)
+/* Called in the sampler thread, which has its own descriptors: the next batch prints the
+ * message. */
+static void warn(void *ctx, const char *text)
 {
-    (void)who;
-    fprintf(out, "say %s\n", sentence);
+    (void)ctx;
+    fprintf(out, "say %s\n", text);
 }
 
-/* exec fails now and then, so what was captured is not the last.  Prints and allocates: not for programs that leave
- * from a signal handler (PROBE_LEAVING=0). */
-static void leaving(void *who, bool exec)
+/* exec may fail, so this batch need not be the last.  Prints and allocates: not for programs that
+ * exec in a signal handler (PROBE_LEAVING=0). */
+static void leaving(void *ctx, bool exec)
 {
-    (void)who;
+    (void)ctx;
     fprintf(out, "leaving %s\n", exec ? "exec" : "exit");
     fflush(out);
     ending = !exec;
     take(!exec);
 }
 
-/* No batch is half printed, and what waits to be written is the parent's. */
+/* At a fork no batch is partially printed, and buffered output belongs to the parent. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&once);
@@ -147,9 +149,9 @@ __attribute__((constructor)) static void begin(void)
                       .max_frames = (uint32_t)number("PROBE_FRAMES", 0),
                       .max_batch = number("PROBE_BATCH", 0),
                       .exclude = getenv("PROBE_EXCLUDE"),
-                      .say = say,
+                      .warn = warn,
                       .leaving = number("PROBE_LEAVING", 1) ? leaving : NULL};
-    static char whole[4 << 20]; /* a batch is one write: a forked child writes to the same file */
+    static char whole[4 << 20]; /* one write per batch: a forked child writes to the same file */
     out = fdopen((int)number("PROBE_FD", 3), "w");
     if (out) setvbuf(out, whole, _IOFBF, sizeof whole);
     take_ms = (unsigned)number("PROBE_TAKE", 100);

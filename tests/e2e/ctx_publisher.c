@@ -1,11 +1,12 @@
-/* A stranger's publisher, written from the OTEPs' tables and sharing no code with Kiln; for ctx_oracle.
+/* An independent publisher, written from the tables of the OTEPs without code of Kiln; for
+ * ctx_oracle.
  *
- * Compiled in several ways (-DLIBRARY: the part with the variable; -DPROGRAM: the part that uses it), so that
- * the variable is bound by every TLS model.  PAYLOAD is the file with the ProcessContext, made by Google's
- * protobuf.  Prints "ready PID" and stays until standard input ends. */
+ * Compiled in several ways (-DLIBRARY: the part with the variable; -DPROGRAM: the part that uses
+ * it), so that the variable is bound by every TLS model.  PAYLOAD is the file with the
+ * ProcessContext, encoded by Google's protobuf. Prints "ready PID" and runs until the end of standard
+ * input. */
 #ifndef PADDING
-#define PADDING                                                                                    \
-    8 /* bytes of thread-local memory besides: much of it does not fit the static block */
+#define PADDING 8 /* extra thread-local bytes: a large number does not fit the static block */
 #endif
 
 #ifndef ALIGN
@@ -20,7 +21,7 @@ __attribute__((visibility("default"))) __thread void *otel_thread_ctx_v1;
 __thread char padding[PADDING] __attribute__((aligned(ALIGN)));
 
 /* 0 trace-id, 16 span-id, 24 valid, 25 flags, 26 size, 28 entries */
-__attribute__((visibility("default"))) void stranger_attach(uint8_t *record, uint8_t id)
+__attribute__((visibility("default"))) void publisher_attach(uint8_t *record, uint8_t id)
 {
     uint16_t size = 2 + 3 + 2 + 3 + 2 + 1 + 1;
     memset(record, id, 24);
@@ -31,7 +32,7 @@ __attribute__((visibility("default"))) void stranger_attach(uint8_t *record, uin
            "\0\3new"
            "\x01\1x"
            "\2",
-           size); /* twice the same key; half an entry */
+           size); /* the same key twice; half an entry */
     __asm__ volatile("" ::: "memory");
     record[24] = 1;
     padding[0] = 1;
@@ -53,7 +54,7 @@ __attribute__((visibility("default"))) void stranger_attach(uint8_t *record, uin
 #include <unistd.h>
 
 #ifndef DLOPEN
-void stranger_attach(uint8_t *record, uint8_t id);
+void publisher_attach(uint8_t *record, uint8_t id);
 #endif
 static void (*attach)(uint8_t *, uint8_t);
 static pthread_barrier_t in;
@@ -62,7 +63,7 @@ static void *worker(void *arg)
 {
     static uint8_t records[8][640];
     uintptr_t i = (uintptr_t)arg;
-    if (i) attach(records[i], (uint8_t)(0xa0 + i)); /* worker 0 never touches it */
+    if (i) attach(records[i], (uint8_t)(0xa0 + i)); /* worker 0 never uses the variable */
     pthread_barrier_wait(&in);
     pause();
     return NULL;
@@ -83,7 +84,7 @@ static void publish(const char *path)
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec,
              at = (uint64_t)(uintptr_t)payload;
     uint32_t version = 2, size = (uint32_t)n;
-    const char *odd = getenv("STRANGER");
+    const char *odd = getenv("PUBLISHER_HEADER");
     if (odd && !strcmp(odd, "version")) version = 1;
     if (odd && !strcmp(odd, "size")) size = 1 << 20;
     if (odd && !strcmp(odd, "pointer")) at = 0x1000;
@@ -102,9 +103,9 @@ int main(int argc, char **argv)
 #ifdef DLOPEN
     void *lib = dlopen(DLOPEN, RTLD_NOW | RTLD_LOCAL);
     if (!lib) return fprintf(stderr, "%s\n", dlerror()), 3;
-    attach = (void (*)(uint8_t *, uint8_t))dlsym(lib, "stranger_attach");
+    attach = (void (*)(uint8_t *, uint8_t))dlsym(lib, "publisher_attach");
 #else
-    attach = stranger_attach;
+    attach = publisher_attach;
 #endif
     if (argc > 1) publish(argv[1]);
     pthread_barrier_init(&in, NULL, 4);

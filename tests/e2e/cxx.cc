@@ -1,4 +1,4 @@
-/* The public header is C++ too, links as C, and stands alone: builds, writes, reads, checks. */
+/* The public header compiles as C++ without other headers and links as C: builds, writes, reads, checks. */
 #include <kiln/kiln.h>
 
 #include <cstdio>
@@ -79,7 +79,7 @@ int main()
 {
     kiln_error e;
     Profiles p = build(&e);
-    ok(p && looks_right(p.get()), "builds and looks");
+    ok(p && looks_right(p.get()), "builds and inspects");
 
     kiln_bytes bytes = {};
     kiln_write_options gzip = {};
@@ -97,7 +97,7 @@ int main()
     const bool refused = !Profiles(kiln_read("{", 1, nullptr, &e));
     char why[600];
     ok(refused && e.code == KILN_MALFORMED && *kiln_error_text(&e, why, sizeof why),
-       "says why not");
+       "reports the error");
     std::printf("1..%d\n", n_tests);
     return 0;
 }

@@ -1,8 +1,6 @@
-/* dialect_dump.c - the tables of format/dialects.h as lines, for tests/e2e/dialect_oracle:
- *
+/* dialect_dump.c - prints the tables of format/dialects.h as lines, for tests/e2e/dialect_oracle:
  *   dialect message number name type label target-message     ("-" for no message)
- *
- * and those of pprof under that name.  label is one, repeated, oneof or optional. */
+ * It also prints the tables of pprof, as dialect "pprof". label is one, repeated, oneof or optional. */
 #include "format/dialects.h"
 #include "format/pprof.h"
 

@@ -1,5 +1,5 @@
-// flame_browser.mjs PICTURE MATCHED - the script of a flame graph (src/draw/flame.js) in Chromium.  Prints TAP.
-// MATCHED is the part of the picture, in per cent, that /json/ must match: what kiln itself selects.
+// flame_browser.mjs PICTURE MATCHED - uses the script of a flame graph (src/draw/flame.js) in Chromium.  Prints TAP.
+// MATCHED is the part of the picture, in percent, that /json/ must match, as kiln computes it.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -33,7 +33,7 @@ const boxOf = (page, name) => page.evaluate(name => {
 const shown = page => page.evaluate(() => document.querySelectorAll('#frames > g:not(.off)').length);
 const fieldOf = page => page.evaluate(() => document.querySelector('input').value);
 const settled = page => page.evaluate(() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r))));
-const told = page => page.locator('[role=status]').textContent();
+const status = page => page.locator('[role=status]').textContent();
 const click = async (page, name) => {
     const b = await boxOf(page, name);
     await page.mouse.click(b.x + b.width / 2, b.y + b.height / 2);
@@ -54,24 +54,24 @@ await test('fits a narrow one', async () => {
 await test('search: /, regular expression, the part that matched', async () => {
     await page.keyboard.press('/');
     await page.keyboard.type('json');
-    return differ(await told(page), `${matched} % matched`)
+    return differ(await status(page), `${matched} % matched`)
         || differ(await page.locator('#frames > g.m').count() > 0, true);
 });
-await test('what is no expression is plain text', async () => {
+await test('an invalid expression is plain text', async () => {
     await page.locator('input').fill('(*decode');
     return differ(await page.locator('#frames > g.m').count() > 0, true);
 });
-await test('Escape takes the search away', async () => {
+await test('Escape clears the search', async () => {
     await page.keyboard.press('Escape');
     return differ(await page.locator('.searching').count(), 0) || differ(await fieldOf(page), '');
 });
-await test('a click zooms, the address remembers it', async () => {
+await test('a click zooms, the address stores the zoom', async () => {
     await page.evaluate(() => document.activeElement.blur());
     await click(page, 'checkout/fraud.Score');
     return differ(Math.round((await boxOf(page, 'checkout/fraud.Score')).width), 1375)
         || differ((await shown(page)) < all, true) || differ(/#z=\d+/.test(page.url()), true);
 });
-await test('opened again it is where it was', async () => {
+await test('the address restores zoom and search', async () => {
     const again = await open({}, new URL(page.url()).hash + '&s=scoring');
     const why = differ(Math.round((await boxOf(again, 'checkout/fraud.Score')).width), 1375)
         || differ(await fieldOf(again), 'scoring');
@@ -90,13 +90,13 @@ await test('arrows and Enter', async () => {
     await page.keyboard.press('0');
     return differ([deeper, up].join(), '2,1');
 });
-await test('i turns it over', async () => {
+await test('i inverts the picture', async () => {
     const before = await boxOf(page, 'all'), leaf = await boxOf(page, 'runtime.goexit');
     await page.keyboard.press('i');
     const after = await boxOf(page, 'all'), then = await boxOf(page, 'runtime.goexit');
     return differ(before.y > leaf.y && after.y < then.y, true);
 });
-await test('the pointer is told name and numbers', async () => {
+await test('the tooltip shows name and numbers', async () => {
     const b = await boxOf(page, 'runtime.goexit');
     await page.mouse.move(b.x + 40, b.y + 5);
     return differ(/^runtime\.goexit11\.4 s · 98\.3 %/.test(await page.locator('.tip').textContent()), true);

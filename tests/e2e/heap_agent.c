@@ -1,5 +1,5 @@
-/* heap_agent - as little of an agent as the heap object needs, for heap_object: starts it in any program, with
- * stacks of one made-up frame, and says at the end on descriptor KILN_HEAP_SAY what there was. */
+/* heap_agent - a minimal agent for the heap library, for heap_object: starts it in any program,
+ * with stacks of one fixed frame, and prints the totals on descriptor KILN_HEAP_SAY at the end. */
 #include "agent/heap/link.h"
 
 #include <dlfcn.h>
@@ -33,9 +33,9 @@ __attribute__((constructor)) static void begin(void)
 
 static int64_t least, in_use;
 
-static void look(void *who, const heap_entry *e)
+static void look(void *ctx, const heap_entry *e)
 {
-    (void)who;
+    (void)ctx;
     if (e->inuse_objects < least) least = e->inuse_objects;
     in_use += e->inuse_objects;
 }

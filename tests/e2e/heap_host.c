@@ -1,6 +1,6 @@
-/* heap_host [WITHOUT_PVALLOC] - calls every function of allocation and prints what the C library promises about the
- * result.  The heap object may not change a word of it.  (jemalloc has no pvalloc: libc's is then called, and jemalloc's
- * free dies of its block.) */
+/* heap_host [WITHOUT_PVALLOC] - calls every allocation function and prints the properties of the
+ * result that the C library guarantees.  The heap library must not change the output.  (jemalloc
+ * has no pvalloc: libc's is then called, and jemalloc's free crashes on its block.) */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* What the analyzer finds here is what the program is about: realloc to nothing, blocks that outlive a failure, vfork.
+/* The program does on purpose what the analyzer reports: realloc to size 0, leaks after failures, vfork.
  * NOLINTBEGIN(clang-analyzer-*) */
 
 static volatile size_t half = SIZE_MAX / 2, too_much = (size_t)PTRDIFF_MAX - 4096;

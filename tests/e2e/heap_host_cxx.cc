@@ -1,5 +1,5 @@
-// heap_host_cxx - every form of operator new and delete, and what happens when memory is out.  As a module (heap_plugin)
-// it is what brings a C++ runtime into a C program by dlopen.
+// heap_host_cxx - calls every form of operator new and delete, also when memory is exhausted.  As a module (heap_plugin)
+// it loads a C++ runtime into a C program with dlopen.
 #include <cstdint>
 #include <cstdio>
 #include <map>

@@ -1,8 +1,9 @@
-/* heap_judge LIBKILN-HEAP.SO - is the agent to the heap object and knows what it allocates.  Prints TAP.
+/* heap_judge LIBKILN-HEAP.SO - uses the heap library as the agent does, with known allocations.
+ * Prints TAP.
  *
- * Runs itself again with the object preloaded.  With an interval of 1 byte every block is a sample that stands
- * for itself, so the totals have to be right to the byte; at real intervals they have to be near the truth.
- * Seeds are fixed (KILN_SEED): what passes once passes always. */
+ * Runs itself again with the library preloaded.  With an interval of 1 byte every block is a sample
+ * that represents itself, so the totals must be exact; at real intervals they must be close.  Seeds
+ * are fixed (KILN_SEED), so results are repeatable. */
 #include "agent/heap/link.h"
 
 #include <dlfcn.h>
@@ -18,17 +19,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the analyzer finds here is what the program is about: leaks, realloc to nothing, handlers that allocate.
+/* The program does on purpose what the analyzer reports: leaks, realloc to size 0, handlers that allocate.
  * NOLINTBEGIN(clang-analyzer-*,bugprone-signal-handler,cert-sig30-c) */
 
-/* ---- the agent's side */
+/* ---- the agent's part ---- */
 
 static _Thread_local bool own;
-static volatile bool disturb; /* a signal arrives while a stack is taken */
+static volatile bool disturb; /* a signal arrives while a stack is captured */
 
 static bool own_thread(void) { return own; }
 
-/* By frame pointers, which this program and the object keep. */
+/* Uses frame pointers, which this program and the library have. */
 static __attribute__((noinline)) size_t stack_here(uintptr_t *pcs, size_t max, size_t skip,
                                                    uint8_t *end)
 {
@@ -53,16 +54,16 @@ static const heap_for_agent *heap;
 typedef struct totals {
     int64_t alloc_objects, alloc_space, inuse_objects, inuse_space;
     unsigned stacks;
-    uintptr_t of; /* only stacks that pass through [of, of_end) */
+    uintptr_t of; /* only stacks that contain an address in [of, of_end) */
     uintptr_t of_end;
-    uint16_t n; /* of the last one */
+    uint16_t n; /* frames of the last stack */
     uintptr_t leaf;
-    int64_t below; /* least figure of any stack */
+    int64_t below; /* smallest value of any stack */
 } totals;
 
-static void add(void *who, const heap_entry *e)
+static void add(void *ctx, const heap_entry *e)
 {
-    totals *t = who;
+    totals *t = ctx;
     bool in = !t->of;
     for (uint16_t i = 0; i < e->n; i++) in |= e->pcs[i] >= t->of && e->pcs[i] < t->of_end;
     if (!in) return;
@@ -91,7 +92,7 @@ static totals look_through(uintptr_t of, uintptr_t of_end)
     return t;
 }
 
-/* ---- TAP */
+/* ---- TAP ---- */
 
 static int count, bad;
 
@@ -111,7 +112,7 @@ static __attribute__((format(printf, 3, 4))) void ok(bool good, const char *name
     fflush(stdout);
 }
 
-/* Each case in a process of its own: tables only ever fill. */
+/* Runs each case in its own process, because the tables are never emptied. */
 static void alone(void (*f)(void))
 {
     fflush(stdout);
@@ -131,15 +132,15 @@ static void alone(void (*f)(void))
         ok(false, "a case ended", "by signal %d", WTERMSIG(status));
 }
 
-/* So that the compiler does not know what it is about. */
+/* Prevents the compiler from removing allocations. */
 static void *volatile sink;
 static volatile size_t half = SIZE_MAX / 2, too_much = (size_t)PTRDIFF_MAX - 4096;
 
-/* ---- every function, to the byte */
+/* ---- every function, exact to the byte ---- */
 
 static void start(uint64_t interval)
 {
-    if (!heap->start(interval)) ok(false, "start", "said no");
+    if (!heap->start(interval)) ok(false, "start", "failed");
 }
 
 static void one_of_each(void)
@@ -174,17 +175,17 @@ static void one_of_each(void)
     for (int i = 0; i < 9; i++) sum += blocks[i].n;
     ok(!error && after.alloc_objects - before.alloc_objects == 9 &&
            after.alloc_space - before.alloc_space == (int64_t)sum,
-       "every function that takes a block is seen, to the byte", "%ld blocks, %ld bytes of %zu",
+       "every allocating function is counted, exact to the byte", "%ld blocks, %ld bytes of %zu",
        (long)(after.alloc_objects - before.alloc_objects),
        (long)(after.alloc_space - before.alloc_space), sum);
     for (int i = 0; i < 9; i++) free(blocks[i].p);
     totals end = look();
     ok(end.inuse_objects == before.inuse_objects && end.inuse_space == before.inuse_space &&
            end.alloc_space == after.alloc_space,
-       "free ends them all", "%ld bytes remain", (long)(end.inuse_space - before.inuse_space));
+       "free removes all blocks", "%ld bytes remain", (long)(end.inuse_space - before.inuse_space));
     sink = strdup("a text that libc copies");
     totals copied = look();
-    ok(copied.inuse_space - end.inuse_space == 24, "libc's own allocations are seen", "%ld",
+    ok(copied.inuse_space - end.inuse_space == 24, "libc's own allocations are counted", "%ld",
        (long)(copied.inuse_space - end.inuse_space));
 }
 
@@ -203,7 +204,7 @@ static void resizing(void)
     p = realloc(p, 3 << 20); /* moves */
     t = look();
     ok(p != old && t.inuse_space - before.inuse_space == 64 + (3 << 20),
-       "realloc that moves: the old block is gone", "%ld bytes",
+       "realloc that moves: the old block is removed", "%ld bytes",
        (long)(t.inuse_space - before.inuse_space));
     errno = 0;
     void *volatile none = realloc(p, too_much);
@@ -222,11 +223,11 @@ static void resizing(void)
     p = malloc(50);
     none = realloc(p, 0); /* glibc frees */
     t = look();
-    ok(!none && t.inuse_space == before.inuse_space, "realloc to nothing frees", "%ld bytes",
+    ok(!none && t.inuse_space == before.inuse_space, "realloc to size 0 frees", "%ld bytes",
        (long)(t.inuse_space - before.inuse_space));
 }
 
-/* ---- stacks */
+/* ---- stacks ---- */
 
 static __attribute__((noinline)) void *leaf_function(size_t n)
 {
@@ -243,12 +244,12 @@ static void stacks(void)
     ok(t.alloc_objects == 2 && t.inuse_space == 8642, "a stack is one entry with its totals",
        "%ld blocks in %u stacks", (long)t.alloc_objects, t.stacks);
     ok(t.leaf >= (uintptr_t)leaf_function && t.leaf < (uintptr_t)leaf_function + 64,
-       "it begins with the caller of malloc", "%#lx", (unsigned long)t.leaf);
+       "the stack begins with the caller of malloc", "%#lx", (unsigned long)t.leaf);
     free(p);
     free(q);
 }
 
-/* ---- a leak, at a real interval */
+/* ---- a leak, at a real interval ---- */
 
 enum { LEAK = 64 << 20, RUNS = 24 };
 
@@ -260,7 +261,7 @@ static __attribute__((noinline)) void leak(void)
         size_t n = 16 + (x >> 16) % 240;
         if (n > LEAK - sum) n = LEAK - sum;
         sink = malloc(n);
-        void *brief = malloc(n); /* not everything leaks */
+        void *brief = malloc(n); /* not every block leaks */
         __asm__ volatile("" : "+r"(brief));
         free(brief);
         sum += n;
@@ -310,11 +311,11 @@ static void leaks(int runs, bool show)
     ok(!outside, "a leak of 64 MiB in small blocks within 5 % at 16 KiB", "%d runs were not",
        outside);
     double mean = sum / runs, error = 0.015625 / __builtin_sqrt(runs);
-    ok(mean < 4 * error && mean > -4 * error, "the mean over seeds is the truth", "off by %g %%",
+    ok(mean < 4 * error && mean > -4 * error, "the mean over seeds is unbiased", "off by %g %%",
        mean * 100);
 }
 
-/* ---- threads */
+/* ---- threads ---- */
 
 enum { SLOTS = 4096, THREADS = 4, STEPS = 200000 };
 static void *_Atomic table[SLOTS];
@@ -335,7 +336,7 @@ static void *storm(void *arg)
             bytes += (long)n;
         }
         p[0] = p[n - 1] = (char)x;
-        free(atomic_exchange(&table[(x >> 16) % SLOTS], p)); /* another's */
+        free(atomic_exchange(&table[(x >> 16) % SLOTS], p)); /* a block of another thread */
     }
     taken_bytes += bytes;
     return NULL;
@@ -365,12 +366,9 @@ static void storm_at(uint64_t interval, double tolerance, const char *name)
 
 static void storm_each(void)
 {
-    storm_at(1, 0.0001, "a storm across threads, every block: nothing is left");
+    storm_at(1, 0.0001, "many threads, every block sampled: nothing is left");
 }
-static void storm_some(void)
-{
-    storm_at(16384, 0.05, "a storm across threads, sampled: nothing is left");
-}
+static void storm_some(void) { storm_at(16384, 0.05, "many threads, sampled: nothing is left"); }
 
 static void *as_agent(void *arg)
 {
@@ -409,11 +407,11 @@ static void thread_exit(void)
     for (int i = 0; i < 200; i++) run_threads(dies);
     totals t = look_through((uintptr_t)leaf_function, (uintptr_t)leaf_function + 64);
     ok(t.alloc_objects == 2 * 200 * THREADS && !t.inuse_objects,
-       "threads that end, destructors that allocate", "%ld blocks, %ld in use",
+       "threads that end, and destructors that allocate", "%ld blocks, %ld in use",
        (long)t.alloc_objects, (long)t.inuse_objects);
 }
 
-/* ---- inside of the sampler: the agent allocates though it must not, and a signal arrives */
+/* ---- inside of the sampler: the agent allocates although it must not, and a signal arrives ---- */
 
 static void *volatile handed;
 
@@ -439,12 +437,12 @@ static void interrupted(void)
     disturb = false;
     totals t = look();
     ok(t.alloc_objects - before.alloc_objects == 200 && t.inuse_objects == before.inuse_objects,
-       "what a signal handler does in the middle of a sample is passed on",
-       "%ld blocks, %ld in use", (long)(t.alloc_objects - before.alloc_objects),
+       "allocations of a signal handler during a sample are counted", "%ld blocks, %ld in use",
+       (long)(t.alloc_objects - before.alloc_objects),
        (long)(t.inuse_objects - before.inuse_objects));
 }
 
-/* ---- tables that are full */
+/* ---- full tables ---- */
 
 static void full(void)
 {
@@ -457,14 +455,14 @@ static void full(void)
     heap_counts c = heap->counts();
     ok(c.live_lost > 0 && t.inuse_objects - before.inuse_objects + (int64_t)c.live_lost == MANY &&
            t.alloc_objects - before.alloc_objects == MANY,
-       "no room for live blocks: counted", "%lu lost, %ld in use", (unsigned long)c.live_lost,
-       (long)t.inuse_objects);
+       "a full table of live blocks: losses are counted", "%lu lost, %ld in use",
+       (unsigned long)c.live_lost, (long)t.inuse_objects);
     for (int i = 0; i < MANY; i++) free(blocks[i]);
-    ok(look().inuse_objects == before.inuse_objects, "and nothing is left of them", "%ld",
-       (long)look().inuse_objects);
+    ok(look().inuse_objects == before.inuse_objects, "after free, none of these blocks is in use",
+       "%ld", (long)look().inuse_objects);
 }
 
-/* ---- fork while other threads allocate */
+/* ---- fork while other threads allocate ---- */
 
 static _Atomic bool done;
 
@@ -499,10 +497,10 @@ static void forks(void)
     }
     done = true;
     for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
-    ok(!failed, "the child of a fork has what it was left, and its own totals", "status %#x",
+    ok(!failed, "a forked child has the inherited blocks, and its own totals", "status %#x",
        failed);
     free(kept);
-    ok(look().below == 0, "and the parent's go on", "%ld", (long)look().below);
+    ok(look().below == 0, "the totals of the parent continue", "%ld", (long)look().below);
 }
 
 int main(int argc, char **argv)
@@ -516,7 +514,7 @@ int main(int argc, char **argv)
         execv("/proc/self/exe", argv);
         return perror("exec"), 3;
     }
-    if (argc > 2) { /* by hand: how honest the margin is */
+    if (argc > 2) { /* manual run: shows the distribution of the error */
         leaks((int)strtol(argv[2], NULL, 10), true);
         return 0;
     }

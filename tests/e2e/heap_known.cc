@@ -1,4 +1,4 @@
-// heap_known - allocates and frees known amounts in functions of its own and prints what they are, for heap_known.py.
+// heap_known - allocates and frees known amounts in its own functions and prints them, for heap_known.py.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ std::size_t small()
 
 #define KNOWN extern "C" __attribute__((noinline, used)) void
 
-// 64 MiB in small blocks, never freed.
+// Allocates 64 MiB in small blocks and never frees them.
 KNOWN known_leak()
 {
     truth t{};
@@ -52,7 +52,7 @@ KNOWN known_leak()
     tell("known_leak", t);
 }
 
-// As much, all of it freed at once.
+// Allocates 64 MiB in small blocks, each freed at once.
 KNOWN known_brief()
 {
     truth t{};
@@ -63,7 +63,7 @@ KNOWN known_brief()
     tell("known_brief", t);
 }
 
-// A list by operator new; every other node is deleted again.
+// Allocates a list by operator new and deletes every second node.
 KNOWN known_new()
 {
     truth t{};
@@ -79,7 +79,7 @@ KNOWN known_new()
     tell("known_new", t);
 }
 
-// Blocks that grow by realloc, until each is large.
+// Blocks grow by realloc until each is large.
 KNOWN known_grow()
 {
     truth t{};
@@ -95,7 +95,7 @@ KNOWN known_grow()
     tell("known_grow", t);
 }
 
-// Taken by threads, given back by another one.
+// Threads allocate the blocks, and another thread frees them.
 KNOWN known_thread(std::vector<void *> *v)
 {
     for (int i = 0; i < 100000; i++) v->push_back(std::calloc(1, 200));
@@ -124,7 +124,7 @@ void threads()
 
 } // namespace
 
-// A child that gives back what it inherited, and takes 16 MiB of its own.
+// A child frees the memory that it inherited, and allocates 16 MiB.
 KNOWN known_child()
 {
     while (node *n = list) {

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
-"""The heap profile end to end: a program whose allocations are known (heap_known.cc), the agent's files, protoc-made code
-that reads them.  Issue 5: a leak of 64 MiB in small blocks within 5 % at 16 KiB sampling.  The seed is fixed.
-"""
+"""Compares the agent's heap profiles, decoded by protoc's code, with the known allocations of a program (heap_known.cc).
+A leak of 64 MiB in small blocks is found within 5 % at a sampling interval of 16 KiB.  The seed is fixed."""
 import collections
 import json
 import math
@@ -35,7 +34,7 @@ def ok(good, name, why=''):
 
 
 def profiled(cmd, **env):
-    """Exit status, output and errors; samples and reports of its processes."""
+    """Returns exit status, output and errors, and the samples and reports of the processes."""
     with tempfile.TemporaryDirectory(prefix='kiln-heap-') as folder:
         agent = {'LD_PRELOAD': f'{AGENT}:{HEAP}', 'KILN_PROFILE': 'heap', 'KILN_EXPORT': 'file', 'KILN_SEED': '1',
                  'KILN_FILE': f'{folder}/%p.otlp', 'KILN_REPORT': f'{folder}/%p.json', 'KILN_FLUSH_INTERVAL': '600000', **env}
@@ -61,36 +60,36 @@ def near(got, want, margin):
 
 
 def known():
-    (status, out, said), found, reports = profiled([HOST], KILN_HEAP_INTERVAL=str(INTERVAL))
-    ok(status == 0 and not said, 'the program ran', (status, said))
+    (status, out, printed), found, reports = profiled([HOST], KILN_HEAP_INTERVAL=str(INTERVAL))
+    ok(status == 0 and not printed, 'the program ran', (status, printed))
     truth = json.loads(out)
     child, status = truth.pop('child'), truth.pop('status')
     parent = (set(reports) - {child} or {0}).pop()
-    ok(status == 0, 'and its child', status)
+    ok(status == 0, 'the child of the program ran', status)
     for function, want in truth.items():
         got = totals(found, function, parent)
         for kind in TYPES:
-            # Issue 5 for the leak; otherwise four standard errors of blocks much smaller than the interval.
+            # 5 % for the leak; otherwise four standard errors of blocks much smaller than the interval.
             margin = 0.05 if function == 'known_leak' else 4 * math.sqrt(INTERVAL / max(want[kind.replace('objects', 'space')], 1))
             ok(near(got[kind], want[kind], margin), f'{function}: {kind} {got[kind]} of {want[kind]}', f'margin {margin}')
     leak = [s for s in found if 'known_leak' in s.frames]
     ok(leak and all(s.frames[0] == 'known_leak' for s in leak), 'stacks begin with the caller of malloc', leak[:3])
     new = [s for s in found if 'known_new' in s.frames]
-    ok(new and all(s.frames[0] == 'known_new' for s in new), 'and with the caller of operator new', new[:3])
+    ok(new and all(s.frames[0] == 'known_new' for s in new), 'stacks begin with the caller of operator new', new[:3])
     lost = [s for s in found if not s.frames]
     ok(not lost, 'every sample has a stack', lost[:3])
     ok(all(r['heap']['samples'] and not r['heap']['live_lost'] and not r['heap']['stacks_lost'] for r in reports.values()),
-       'nothing was lost, says the report', reports)
+       'the report shows no loss', reports)
 
     inherited, own = totals(found, 'known_leak', child), totals(found, 'known_child', child)
     ok(near(inherited['inuse_space'], 64 << 20, 0.05) and not inherited['alloc_space'],
        'a forked child has in use what it inherited, and has not allocated it', inherited)
-    ok(not totals(found, 'known_new', child)['inuse_space'], 'what it gave back is gone', totals(found, 'known_new', child))
-    ok(near(own['inuse_space'], 16 << 20, 0.13), f'its own: {own["inuse_space"]} of {16 << 20}', own)
+    ok(not totals(found, 'known_new', child)['inuse_space'], 'freed memory is not in use', totals(found, 'known_new', child))
+    ok(near(own['inuse_space'], 16 << 20, 0.13), f"the child's own memory: {own['inuse_space']} of {16 << 20}", own)
 
 
-def strangers():
-    """The real agent in other people's programs, with every block sampled: they do the same."""
+def other_programs():
+    """Other programs behave the same with the real agent and every block sampled."""
     hosts = {'bash': ['bash', '-c', 'for i in {1..50}; do x[i]=$(echo $i | rev); done; echo ${x[*]}; (exit 7)'],
              'python3': ['/usr/bin/python3', '-c', 'import json, threading\n'
                          't = [threading.Thread(target=lambda: json.dumps(list(range(5000)))) for _ in range(4)]\n'
@@ -101,11 +100,11 @@ def strangers():
             continue
         p = subprocess.run(cmd, env={**os.environ, 'LC_ALL': 'C'}, cwd=SRC, capture_output=True, check=False)
         did, found, _ = profiled(cmd, KILN_HEAP_INTERVAL='1', KILN_SYMBOLIZE='off')
-        ok(did == (p.returncode, p.stdout, p.stderr), f'{name}: the same with agent and heap object', did)
+        ok(did == (p.returncode, p.stdout, p.stderr), f'{name}: the same with agent and heap library', did)
         kinds = {s.type for s in found}
         ok({'alloc_objects', 'alloc_space'} <= kinds <= set(TYPES) and all(s.value >= 0 for s in found), f'{name}: its profile', kinds)
 
 
 known()
-strangers()
+other_programs()
 print(f'1..{count}')

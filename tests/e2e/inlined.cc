@@ -1,4 +1,4 @@
-// A program with inlined calls of every kind, for symbol_oracle: templates, lambdas, virtual functions, loops,
+// All kinds of inlined calls, for symbol_oracle: templates, lambdas, virtual functions, loops,
 // exceptions (cold parts), the standard library.
 #include <algorithm>
 #include <cstdio>

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""OTLP/JSON, YAML and text against google.protobuf, over tests/vectors/*/*.bin of every layout.
+"""Compares OTLP/JSON, YAML and text with google.protobuf, for tests/vectors/*/*.bin of every layout.
 
-Google's json_format must read our JSON as the same message, and we must read its JSON (camel and
-snake case) as the same; text_format must read our text, PyYAML our YAML.  $JSON_TOOL is
+Google's json_format must read Kiln's JSON as the same message, and Kiln must read its JSON (camel and
+snake case) as the same; text_format must read Kiln's text, PyYAML its YAML.  $JSON_TOOL is
 tests/e2e/json_tool.c; prints TAP."""
 import base64, glob, json, math, os, shutil, subprocess, sys, tempfile
 
@@ -33,7 +33,7 @@ def ok(good, name, why=""):
 
 
 def run(how, layout, data):
-    """What json_tool makes of data; its complaint ends the comparison."""
+    """Returns the output of json_tool for data; an error ends the comparison."""
     r = subprocess.run([tool, how, layout], input=data, capture_output=True)
     if r.returncode:
         raise ValueError(f"{how}: {r.stderr.decode()}")
@@ -41,7 +41,7 @@ def run(how, layout, data):
 
 
 def ids(value, change):
-    """The JSON value with every id changed: hex and base64 are where OTLP and proto3 JSON part."""
+    """Returns the JSON value with every id converted: OTLP JSON uses hex, proto3 JSON base64."""
     if isinstance(value, list):
         return [ids(v, change) for v in value]
     if not isinstance(value, dict):
@@ -54,12 +54,12 @@ def to_base64(_, v):
 
 
 def to_hex(key, v):
-    # profileId stays base64: the spec's letter, which we accept beside the Collector's hex
+    # profileId stays base64, as the specification requires; kiln also accepts hex, which the Collector writes
     return v if key in ("profileId", "profile_id") else base64.b64decode(v).hex().upper()
 
 
 def plain(msg):
-    """The message as YAML should show it."""
+    """Returns the expected YAML of the message."""
 
     def one(f, v):
         if f.type == f.TYPE_MESSAGE:
@@ -123,12 +123,12 @@ def judge(cls, layout, path):
         text = run("to-yaml", layout, data).decode()
         return denan(yaml.safe_load(text)) == plain(msg), text
 
-    check(f"{name}: json_format reads our JSON", our_json)
-    check(f"{name}: so do we", back)
-    check(f"{name}: we read json_format's JSON", lambda: their_json(False))
-    check(f"{name}: also with snake_case keys, indented", lambda: their_json(True))
-    check(f"{name}: text_format reads our text", our_text)
-    check(f"{name}: PyYAML reads our YAML", our_yaml)
+    check(f"{name}: json_format reads Kiln's JSON", our_json)
+    check(f"{name}: Kiln reads its own JSON", back)
+    check(f"{name}: Kiln reads json_format's JSON", lambda: their_json(False))
+    check(f"{name}: Kiln reads json_format's JSON with snake_case keys, indented", lambda: their_json(True))
+    check(f"{name}: text_format reads Kiln's text", our_text)
+    check(f"{name}: PyYAML reads Kiln's YAML", our_yaml)
     if os.path.basename(path) == "basic.bin":
         check(f"{name}: the names of the keys give the layout", names_decide)
 

@@ -1,4 +1,4 @@
-/* json_tool.c - the transcoders for tests/e2e/json_oracle.py: standard input to standard output.
+/* json_tool.c - runs the transcoders for tests/e2e/json_oracle.py, from standard input to standard output.
  *
  *   json_tool to-pb|to-json|to-yaml|to-text LAYOUT        LAYOUT may be "unknown" for to-pb
  *   json_tool layout */

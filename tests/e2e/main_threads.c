@@ -1,4 +1,5 @@
-/* A program whose time passes in libc, called from threads: neither leaf nor root of its stacks is in it. */
+/* A program that spends its time in libc, called from threads: neither leaf nor root of its stacks is in
+ * the program. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

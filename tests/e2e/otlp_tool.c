@@ -1,4 +1,4 @@
-/* otlp_tool.c - the codec for tests/e2e/protoc_oracle.  Layouts are forced: nothing is guessed here.
+/* otlp_tool.c - runs the codec for tests/e2e/protoc_oracle, without detection of layouts.
  *
  *   otlp_tool recode FROM TO IN OUT      decode and encode; TO is a layout, or "refs": the current
  *                                        one with string references

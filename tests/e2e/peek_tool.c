@@ -1,7 +1,7 @@
-/* span_peek in signal handlers of threads that somebody else's library gave a context; for ctx_oracle.
- * peek_tool LIB dlopens the library, peek_tool - expects it preloaded.  Prints how the variable was found, then a
- * line for each of three threads, of which the first has never touched it: "none" or its trace id, span id and
- * attribute bytes. */
+/* Calls span_peek in signal handlers of threads whose context another library has set; for
+ * ctx_oracle. peek_tool LIB loads the library with dlopen, peek_tool - expects it preloaded.
+ * Prints how the variable was found, then a line for each of three threads, of which the first has
+ * never used it: "none" or its trace id, span id and attribute bytes. */
 #include "span/peek.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ static void *worker(void *arg)
     me = (unsigned)(uintptr_t)arg;
     if (me) attach(records[me], (uint8_t)(0xa0 + me));
     pthread_barrier_wait(&step); /* has a context */
-    pthread_barrier_wait(&step); /* the place is known */
+    pthread_barrier_wait(&step); /* the location is known */
     raise(SIGUSR1);
     return NULL;
 }
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     pthread_t t[3];
     void *lib =
         argc > 1 && strcmp(argv[1], "-") ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : RTLD_DEFAULT;
-    void *f = dlsym(lib, "stranger_attach");
+    void *f = dlsym(lib, "publisher_attach");
     memcpy(&attach, &f, sizeof f);
     if (!attach) return 3;
     sigaction(SIGUSR1, &act, NULL);

@@ -1,8 +1,10 @@
-/* A program that starts, ends and hides in odd ways, for run_odd.  Also built as a library, for lib_work.
+/* A program that starts, ends and hides in unusual ways, for run_odd.  Also built as a library, for
+ * lib_work.
  *
  *   host WHAT [SECONDS [N]]
  *
- * Seconds of work are CPU seconds of the calling thread, in a function whose name says who works. */
+ * Seconds of work are CPU seconds of the calling thread, in a function whose name identifies the
+ * case. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +50,7 @@ static void nap(double s)
     while (nanosleep(&t, &t) != 0 && errno == EINTR) continue;
 }
 
-/* At most half a minute: nobody may come. */
+/* Waits at most half a minute. */
 static void wait_for(const char *file)
 {
     for (int i = 0; i < 1500 && access(file, F_OK) != 0; i++) nap(.02);
@@ -80,7 +82,7 @@ static void *nap_in_thread(void *s)
     return NULL;
 }
 
-/* `n` threads, `group` at a time, that nap `s` each. */
+/* Starts `n` threads, `group` at a time, that sleep `s` each. */
 static int many_threads(int n, int group, double s)
 {
     pthread_t t[GROUP];
@@ -106,7 +108,7 @@ static int churn(int n, double s)
 
 /* ---- processes ---- */
 
-/* Two at a time: dead soon, reaped much later. */
+/* Starts children, two at a time, that end soon and are reaped much later. */
 static int zombies(int n, double s)
 {
     for (int i = 0; i < n; i += 2) {
@@ -121,7 +123,7 @@ static int zombies(int n, double s)
     return 0;
 }
 
-/* A process in the background, without our output.  In it: 0. */
+/* Starts a background process without the standard output.  Returns 0 in that process. */
 static pid_t leave_behind(void)
 {
     pid_t pid = fork();
@@ -181,7 +183,7 @@ static int failing_execs(double s)
     return pthread_join(t, NULL);
 }
 
-/* As Chromium does between fork and exec: all signals to their default, by number. */
+/* Resets all signals to their default by number, as Chromium does between fork and exec. */
 static int reset_by_number(double s)
 {
     for (int i = 0; i < 12; i++) {
@@ -207,7 +209,7 @@ static int reset_by_number(double s)
     return 0;
 }
 
-/* By an instruction of its own: nobody in this process hears of it. */
+/* Execs by a direct system call, which is not interposed. */
 static int raw_exec(char *self, char *seconds)
 {
 #ifdef __x86_64__

@@ -1,14 +1,15 @@
-/* A stand-in for the probe, for run_oracle: when the program ends it takes a desk of `kiln run`'s segment and writes samples
- * whose number and weight are known.  RUN_STUB_* in the environment:
+/* A replacement for the probe, for run_oracle: when the program ends, it takes a process slot of
+ * `kiln run`'s segment and writes samples whose number and weight are known.  RUN_STUB_* in the
+ * environment:
  *
  *     SAMPLES  CPU samples of one period each (1200); 0: none
- *     CUT      of these: cut at the limit of frames (345)
- *     DESKS    desks that it takes one after the other, each with all samples (1)
- *     HEAP     deliveries of the heap's totals, the n-th of n * 1000 bytes (0)
- *     MODE     absent: takes no desk; silent: says no farewell
- *     HOSTILE  a number: nonsense of its own for each, written over the segment
+ *     CUT      of these: truncated at the frame limit (345)
+ *     SLOTS    process slots that it takes one after the other, each with all samples (1)
+ *     HEAP     deliveries of the heap totals, the n-th with n * 1000 bytes (0)
+ *     MODE     absent: takes no process slot; silent: sends no exit notice
+ *     HOSTILE  a seed: writes a different kind of invalid data over the segment
  *
- * The program's own status is never touched. */
+ * The exit status of the program is unchanged. */
 #include "probe/segment.h"
 
 #include <link.h>
@@ -20,12 +21,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Copies of this object share the first one's: only one of them writes. */
+/* Copies of this library share the first one's variable: only one of them writes. */
 __attribute__((visibility("default"))) int stub_turn;
 
 enum { PATIENCE_MS = 20000, FRAMES = 3, SPREAD = 40 };
 
-/* What stacks lead through. */
+/* The frames of the stacks. */
 static __attribute__((noinline)) int stub_leaf(int n) { return n * 3; }
 static __attribute__((noinline)) int stub_root(int n) { return stub_leaf(n) + stub_leaf(n + 1); }
 
@@ -48,9 +49,9 @@ static uint64_t clock_of(clockid_t c)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- the desk ---- */
+/* ---- the process slot ---- */
 
-static int put_own_map(struct dl_phdr_info *i, size_t size, void *who)
+static int put_own_map(struct dl_phdr_info *i, size_t size, void *ctx)
 {
     (void)size;
     for (size_t k = 0; k < i->dlpi_phnum; k++) {
@@ -61,35 +62,36 @@ static int put_own_map(struct dl_phdr_info *i, size_t size, void *who)
                         .end = (start + p->p_memsz + 4095) & ~(uint64_t)4095,
                         .offset = p->p_offset & ~(uint64_t)4095,
                         .n_path = (uint16_t)strlen(i->dlpi_name)};
-        desk_put_map(who, &m, i->dlpi_name, NULL);
+        proc_slot_put_map(ctx, &m, i->dlpi_name, NULL);
     }
     return 0;
 }
 
 static bool any_free(const segment *s)
 {
-    for (uint32_t i = 0; i < SEGMENT_DESKS; i++)
-        if (desk_state_of(atomic_load(&segment_desk(s, i)->word)) == DESK_FREE) return true;
+    for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++)
+        if (proc_slot_state_of(atomic_load(&segment_proc_slot(s, i)->word)) == PROC_SLOT_FREE)
+            return true;
     return false;
 }
 
 static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
 
-static uint32_t sit_down(const segment *s)
+static uint32_t take_slot(const segment *s)
 {
     for (int i = 0; i < PATIENCE_MS && !any_free(s); i++) nap();
-    uint32_t at = desk_take(s, (uint32_t)getpid());
+    uint32_t at = proc_slot_take(s, (uint32_t)getpid());
     if (at == UINT32_MAX) return at;
-    desk *d = segment_desk(s, at);
+    proc_slot *d = segment_proc_slot(s, at);
     struct stat here;
-    d->numbers = stat("/proc/self/ns/pid", &here) == 0 ? here.st_ino : 0;
+    d->pid_namespace = stat("/proc/self/ns/pid", &here) == 0 ? here.st_ino : 0;
     d->time = clock_of(CLOCK_REALTIME);
     d->cpu_begin = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     d->thread_begin = clock_of(CLOCK_THREAD_CPUTIME_ID);
     atomic_store(&d->period, 1000000000 / s->head->cpu_hz);
     memcpy(d->program, "/stub", sizeof "/stub");
     dl_iterate_phdr(put_own_map, d);
-    atomic_store(&d->ready, desk_generation(atomic_load(&d->word)));
+    atomic_store(&d->ready, proc_slot_generation(atomic_load(&d->word)));
     return at;
 }
 
@@ -102,7 +104,7 @@ static void commit(const segment *s, ring *r, ring_cell *cell)
     syscall(SYS_futex, &s->head->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Waits while the ring is full; NULL: nobody drains it. */
+/* Waits while the ring is full.  Returns NULL when the ring has no reader. */
 static raw_sample *claim(const segment *s, uint32_t at, raw_kind kind, ring *r, ring_cell **cell)
 {
     *r = segment_ring(s, at % SEGMENT_RINGS);
@@ -114,13 +116,13 @@ static raw_sample *claim(const segment *s, uint32_t at, raw_kind kind, ring *r, 
     *raw = (raw_sample){.time = clock_of(CLOCK_REALTIME),
                         .weight = 1,
                         .tid = (uint32_t)getpid(),
-                        .desk = at,
+                        .proc_slot = at,
                         .n = FRAMES,
                         .kind = (uint8_t)kind};
     return raw;
 }
 
-/* SPREAD different stacks. */
+/* Writes samples with SPREAD different stacks. */
 static void put_stack(raw_sample *raw, uint64_t i)
 {
     raw->pcs[0] = (uintptr_t)stub_leaf + i % SPREAD % 8;
@@ -157,7 +159,7 @@ static void write_heap(const segment *s, uint32_t at)
     }
 }
 
-/* ---- nonsense ---- */
+/* ---- invalid data ---- */
 
 static uint64_t random_of(uint64_t *state)
 {
@@ -180,7 +182,7 @@ static void scribble(void *at, size_t n, uint64_t *state)
     }
 }
 
-/* Each field wild, one record after the other. */
+/* Sets each field to a random value, one record after the other. */
 static void write_wild(const segment *s, uint32_t at, uint64_t *state)
 {
     ring r;
@@ -192,14 +194,16 @@ static void write_wild(const segment *s, uint32_t at, uint64_t *state)
         uint64_t x = random_of(state);
         switch (i % 16) {
         case 0: raw->n = UINT16_MAX; break;
-        case 1: raw->desk = (uint32_t)x | 0x80000000; break;
+        case 1: raw->proc_slot = (uint32_t)x | 0x80000000; break;
         case 2: raw->kind = 99; break;
         case 3: atomic_store(&cell->writer, 1); break;
         case 4: raw->tid = 0; break;
         case 5: raw->end = 255; break;
         case 6: raw->cpu = UINT64_MAX; break;
         case 7: raw->weight = UINT32_MAX; break;
-        case 8: raw->kind = RAW_END, raw->cpu = x, memset(raw->name, 0xff, sizeof raw->name); break;
+        case 8:
+            raw->kind = RAW_THREAD_END, raw->cpu = x, memset(raw->name, 0xff, sizeof raw->name);
+            break;
         case 9: raw->kind = RAW_HEAP, scribble(raw->heap, sizeof raw->heap, state); break;
         case 10: raw->in_context = true, scribble(&raw->span, sizeof raw->span, state); break;
         case 11: raw->time = x; break;
@@ -208,17 +212,17 @@ static void write_wild(const segment *s, uint32_t at, uint64_t *state)
             scribble(raw->pcs, raw->n * sizeof *raw->pcs, state);
             break;
         case 13: raw->tid = (uint32_t)x; break;
-        case 14: raw->desk = (at + 1) % SEGMENT_DESKS; break;
+        case 14: raw->proc_slot = (at + 1) % SEGMENT_PROC_SLOTS; break;
         default: raw->n = 0; break;
         }
         commit(s, &r, cell);
     }
 }
 
-/* Records that a memcpy wrote, with lengths of their own. */
-static void wild_maps(desk *d, uint64_t *state)
+/* Writes records with memcpy, with random lengths. */
+static void wild_maps(proc_slot *d, uint64_t *state)
 {
-    for (uint32_t i = 0; i + sizeof(map_record) <= DESK_MAPS; i += 64) {
+    for (uint32_t i = 0; i + sizeof(map_record) <= PROC_SLOT_MAPS; i += 64) {
         map_record m = {random_of(state),           random_of(state),           random_of(state),
                         (uint16_t)random_of(state), (uint16_t)random_of(state), 0};
         memcpy(d->maps + i, &m, sizeof m);
@@ -229,24 +233,25 @@ static void wild_maps(desk *d, uint64_t *state)
 static void hostile(const segment *s, uint32_t at, uint64_t seed)
 {
     uint64_t state = seed;
-    desk *d = segment_desk(s, at);
+    proc_slot *d = segment_proc_slot(s, at);
     switch (seed % 8) {
     case 1: write_wild(s, at, &state); break;
     case 2: wild_maps(d, &state), write_wild(s, at, &state); break;
-    case 3: /* all of the desk behind its word */
-        scribble((char *)d + offsetof(desk, parent), DESK_BYTES - offsetof(desk, parent), &state);
+    case 3: /* the process slot, except its state word */
+        scribble((char *)d + offsetof(proc_slot, parent),
+                 PROC_SLOT_BYTES - offsetof(proc_slot, parent), &state);
         write_wild(s, at, &state);
         break;
     case 4: /* the ends of all rings */
         write_samples(s, at);
         scribble(s->head->ends, sizeof s->head->ends, &state);
         break;
-    case 5: /* every desk's word, as far as nobody sits there */
-        for (uint32_t i = 0; i < SEGMENT_DESKS; i++)
-            if (i != at) atomic_store(&segment_desk(s, i)->word, random_of(&state));
+    case 5: /* the state word of every free process slot */
+        for (uint32_t i = 0; i < SEGMENT_PROC_SLOTS; i++)
+            if (i != at) atomic_store(&segment_proc_slot(s, i)->word, random_of(&state));
         write_samples(s, at);
         break;
-    case 6: /* what the user asked for, and the futex */
+    case 6: /* the settings of the user, and the futex */
         scribble(s->head, offsetof(segment_head, ends), &state);
         break;
     case 7: /* cells, and their turns */
@@ -254,10 +259,10 @@ static void hostile(const segment *s, uint32_t at, uint64_t seed)
         scribble(s->rings + (size_t)(at % SEGMENT_RINGS) * RING_CELLS * s->cell_bytes,
                  RING_CELLS * s->cell_bytes, &state);
         break;
-    default: /* one field of each kind, and sentences without an end */
-        memset(d->said, 0xfe, sizeof d->said);
-        for (int i = 0; i < DESK_SENTENCES; i++) atomic_store(&d->is_said[i], 1);
-        atomic_store(&d->n_said, UINT32_MAX);
+    default: /* one field of each kind, and unterminated messages */
+        memset(d->messages, 0xfe, sizeof d->messages);
+        for (int i = 0; i < PROC_SLOT_MESSAGES; i++) atomic_store(&d->message_ready[i], 1);
+        atomic_store(&d->n_messages, UINT32_MAX);
         memset(d->program, '/', sizeof d->program);
         atomic_store(&d->period, UINT64_MAX);
         write_wild(s, at, &state);
@@ -265,26 +270,26 @@ static void hostile(const segment *s, uint32_t at, uint64_t seed)
     }
 }
 
-/* ---- the end of the program ---- */
+/* ---- end of the program ---- */
 
 static void leave_one(const segment *s)
 {
-    uint32_t at = sit_down(s);
+    uint32_t at = take_slot(s);
     uint64_t seed = number("RUN_STUB_HOSTILE", 0);
     if (at == UINT32_MAX) return;
-    desk *d = segment_desk(s, at);
+    proc_slot *d = segment_proc_slot(s, at);
     if (seed) {
         hostile(s, at, seed);
         return;
     }
-    desk_say(d, "the stub has one sentence: sudo sysctl kernel.perf_event_paranoid=2");
+    proc_slot_warn(d, "the stub has one sentence: sudo sysctl kernel.perf_event_paranoid=2");
     atomic_store(&d->counts.ring_full, 3);
     write_samples(s, at);
     write_heap(s, at);
     atomic_store(&d->heap_samples, number("RUN_STUB_HEAP", 0));
     if (mode_is("silent")) return;
     atomic_store(&d->cpu_end, clock_of(CLOCK_PROCESS_CPUTIME_ID));
-    desk_leave(d, atomic_load(&d->word));
+    proc_slot_leave(d, atomic_load(&d->word));
 }
 
 __attribute__((destructor)) static void leave(void)
@@ -293,6 +298,6 @@ __attribute__((destructor)) static void leave(void)
     segment s;
     err e = {0};
     if (stub_turn++ || !path || mode_is("absent") || !segment_attach(&s, path, &e)) return;
-    for (uint64_t i = 0, n = number("RUN_STUB_DESKS", 1); i < n; i++) leave_one(&s);
+    for (uint64_t i = 0, n = number("RUN_STUB_SLOTS", 1); i < n; i++) leave_one(&s);
     segment_close(&s);
 }

@@ -1,4 +1,4 @@
-/* schema_dump.c - the tables of wire/schema.h as lines, for tests/e2e/schema_oracle:
+/* schema_dump.c - prints the tables of wire/schema.h as lines, for tests/e2e/schema_oracle:
  *
  *   layout message number name type label target-message     ("-" for no message)
  *

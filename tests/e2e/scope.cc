@@ -1,5 +1,5 @@
-// Functions that other units cannot name, for scope_oracle: GCC gives them no linkage name, so their scope is known from
-// the DIEs around them alone.  With -O2 all but main are inlined; with -O0 the symbol table names every one of them.
+// Functions that other units cannot reference, for scope_oracle.  GCC writes no linkage name for them, so only the
+// enclosing DIEs give their scope.  With -O2 all but main are inlined; with -O0 all are in the symbol table.
 volatile long sink;
 
 #define WORK(k) for (long i = 0; i < 1000; i++) sink = sink * (k) + i
@@ -19,7 +19,7 @@ static inline void inner() { WORK(3); }
 
 static void run(int n)
 {
-    if (n > 3) { // the block comes later in DWARF than what is behind it here
+    if (n > 3) { // in DWARF this block comes after the code that follows it here
         auto first = [&](int k) { WORK(5 + k); };
         first(n);
     }
@@ -53,7 +53,7 @@ struct Sum {
     operator bool() { WORK(41); return sink != 0; }
     struct Later;
 };
-struct Sum::Later { // a class that is defined outside of the one that declares it
+struct Sum::Later { // defined outside of the class that declares it
     void late() { WORK(43); }
 };
 union Either {

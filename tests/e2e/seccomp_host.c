@@ -2,20 +2,21 @@
  *
  *   seccomp_host HOW END
  *
- * HOW: where the filter comes from
+ * HOW: how the filter is installed
  *   prctl     prctl(2) of libc, both calls
- *   syscall   syscall(2) of libc: seccomp, with no prctl before it where the user may (root)
- *   inline    instructions of its own
- *   strict    prctl(2) of libc, the mode of read, write, exit and sigreturn: not even the time may be read
- *   thread    instructions of its own, in a second thread alone
- *   exec      prctl(2), then it execs itself: the filter allows what that takes
+ *   syscall   syscall(2) of libc: seccomp, without prctl before it if the user may (root)
+ *   inline    a direct system call
+ *   strict    prctl(2) of libc, the mode with read, write, exit and sigreturn: even reading the clock is forbidden
+ *   thread    a direct system call, in a second thread only
+ *   exec      prctl(2), then it execs itself: the filter permits the calls of a program start
  *   plain     no filter
- *   asks      none either: it finds out whether the kernel has them, as browsers do
+ *   asks      no filter: checks whether the kernel supports filters, as browsers do
  * END: how it ends, return or _exit.
  *
- *   seccomp_host around PROGRAM ARG...    runs a program in a filter that allows everything but one call, as containers do
+ *   seccomp_host around PROGRAM ARG...    runs a program under a filter that forbids only one call, as containers do
  *
- * With instructions of its own the program sleeps before it works: an agent can only notice afterwards (docs/capture.md). */
+ * With a direct system call the program sleeps before it works: an agent can only notice the filter
+ * afterwards (docs/capture.md). */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -82,14 +83,14 @@ static void rest(long s)
     while (inline_call(SYS_nanosleep, (long)&t, (long)&t, 0, 0, 0) == -EINTR) continue;
 }
 
-/* ---- the filter ---- */
+/* ---- filter ---- */
 
 static const int few[] = {SYS_write, SYS_exit_group, SYS_clock_gettime, SYS_nanosleep, -1};
 static const int of_thread[] = {SYS_write,  SYS_clock_gettime,  SYS_nanosleep,
                                 SYS_exit,   SYS_rt_sigprocmask, SYS_madvise,
                                 SYS_munmap, SYS_futex,          -1};
 
-/* What libc's start of a program takes (strace /bin/true), and no more. */
+/* The calls of a program start with libc (strace /bin/true). */
 static const int of_start[] = {SYS_write,         SYS_exit_group,
                                SYS_clock_gettime, SYS_execve,
                                SYS_brk,           SYS_mmap,
@@ -112,7 +113,8 @@ static unsigned short allow(unsigned short n, int nr)
     return n;
 }
 
-/* SECCOMP_HOST_HANDLERS in the environment: a program that has signal handlers allows their return. */
+/* SECCOMP_HOST_HANDLERS in the environment: permits the return from signal handlers, as a program
+ * with handlers does. */
 static void build(const int *allowed)
 {
     unsigned short n = 0;
@@ -220,7 +222,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "strict")) {
         count();
         say("worked\n");
-        inline_call(SYS_exit, 0, 0, 0, 0, 0); /* exit_group is not allowed */
+        inline_call(SYS_exit, 0, 0, 0, 0, 0); /* exit_group is forbidden */
     }
     work(0.2);
     say("worked\n");

@@ -1,4 +1,4 @@
-/* span.h is C++11 too, and a scope ends with its block, also by an exception. */
+/* span.h in C++11: a scope ends with its block, also after an exception. */
 #include <kiln/span.h>
 
 #include <cstdio>

@@ -1,13 +1,13 @@
-/* A program with spans, for ctx_oracle: sees the installed header alone.
+/* A program with spans, for ctx_oracle.  Uses the installed header only.
  *   span_tool hold            publishes, two threads in nested scopes
- *   span_tool threads N       N threads in a scope of their own
- *   span_tool spin            never stops changing process and thread context
- *   span_tool fork            a child without a context of its own, and its parent with one
- *   span_tool exec            publishes, then becomes `idle`
- *   span_tool idle            says nothing
- *   span_tool late            works, publishes, works in a scope, asks for another key, works with it, ends
- *   span_tool taken           how does publishing end, when somebody else was first?
- * Prints "ready PID" and stays until standard input ends. */
+ *   span_tool threads N       N threads, each in its own scope
+ *   span_tool spin            changes process and thread context constantly
+ *   span_tool fork            a child without its own context, and its parent with one
+ *   span_tool exec            publishes, then execs itself as `idle`
+ *   span_tool idle            publishes nothing
+ *   span_tool late            works, publishes, works in a scope, adds another key, works with it, ends
+ *   span_tool taken           prints the result of publishing after another publisher
+ * Prints "ready PID" and runs until the end of standard input. */
 #include <kiln/span.h>
 
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static void hold(void)
     int route = kiln_span_key("http.route"), user = kiln_span_key("user.id");
     publish("checkout", "1.2.3");
     threads(1);
-    prctl(PR_SET_NAME, "main \xff"); /* names need not be text */
+    prctl(PR_SET_NAME, "main \xff"); /* names need not be UTF-8 */
     enter(&a, 0x11);
     kiln_span_attr(route, "/cart", 5);
     enter(&b, 0x22);
@@ -119,7 +119,7 @@ static void *update(void *arg)
         memset(text, 'a' + (int)(i % 26), sizeof text);
         text[1 + i % 299] = '\0';
         publish(text, text);
-        if (i % 64 == 0) usleep(100); /* or no reader ever found it at rest */
+        if (i % 64 == 0) usleep(100); /* otherwise no reader would find the context unchanged */
     }
     return NULL;
 }

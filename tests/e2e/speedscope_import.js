@@ -1,7 +1,7 @@
-// speedscope_import.js DIR FILE... - what speedscope's own importer makes of the files, as JSON lines.
+// speedscope_import.js DIR FILE... - prints the results of speedscope's own importer as JSON lines.
 //
-// The npm package is the browser's bundle; its importer needs no browser. It is taken out of the bundle by the names
-// it exports, which survive minification, and run before the page would be drawn.
+// The npm package is the browser's bundle; its importer needs no browser. This script extracts it from the bundle by the
+// names it exports, which survive minification, and runs it before the page is drawn.
 'use strict';
 const fs = require('fs');
 const path = require('path');

@@ -1,11 +1,12 @@
 /* A program with threads and spans whose stacks are known, for splunk_rules and agent_servers.
  *   splunk_host threads       one thread of each kind (below)
  *   splunk_host many N        N threads that wake up five times a second
- *   splunk_host setenv K=V... as `threads`; changes its environment once it runs
+ *   splunk_host setenv K=V... as `threads`; changes its environment while it runs
  *   splunk_host idle          nothing
- *   splunk_host fork K=V...   when a byte comes in: changes its environment, and a child, "child PID", stays as well
- *   splunk_host busy          works; prints what it has done and the longest step of its work
- * Prints "ready PID" and a line "thread TID NAME" for each of its own, and stays until standard input ends. */
+ *   splunk_host fork K=V...   on a byte of input: changes its environment, forks and prints "child PID"; both run on
+ *   splunk_host busy          works; prints the number of steps and the longest one
+ * It prints "ready PID" and a line "thread TID NAME" for each of its threads, and runs until
+ * standard input ends. */
 #include <kiln/span.h>
 
 #include <fcntl.h>
@@ -23,11 +24,11 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
-/* Behind a call: it is not the last thing that a function does, so that its frame stays. */
+/* Placed after a call, so that it is not a tail call and the frame stays. */
 #define STAY() __asm__ volatile("" ::: "memory")
 
 static atomic_bool over;
-static atomic_uint settled; /* threads that are where they stay */
+static atomic_uint settled; /* threads that have reached their final function */
 static pthread_barrier_t in;
 static volatile unsigned long sink;
 
@@ -76,7 +77,8 @@ NOINLINE static void in_outer_span(unsigned b)
     STAY();
 }
 
-/* A sample that shows in_outer_span was taken in the outer scope or the inner one, as its leaf tells. */
+/* A sample that shows in_outer_span was taken in the outer scope or the inner one; its leaf shows
+ * which. */
 static void spans(unsigned b)
 {
     while (!over) {
@@ -93,7 +95,8 @@ NOINLINE static void spin_in_span(unsigned b)
     kiln_span_scope s;
     for (int i = 0; i < 2; i++) {
         enter(&s, 0xa0 + b, 0xb0 + b);
-        /* CPU time, which a loaded machine does not take away; between looks at it, a clock of the vdso's. */
+        /* Measures CPU time, which does not depend on the load of the machine; between checks it
+         * reads a vdso clock. */
         uint64_t end = now(CLOCK_THREAD_CPUTIME_ID) + 2000000;
         while (!over && now(CLOCK_THREAD_CPUTIME_ID) < end)
             for (int k = 0; k < 1000; k++) sink = sink + now(CLOCK_MONOTONIC);
@@ -154,7 +157,7 @@ NOINLINE static void sleep_long(void)
     STAY();
 }
 
-/* Those that are never in one place. */
+/* Threads that do not stay in one function. */
 static void move(unsigned kind)
 {
     switch (kind) {
@@ -227,8 +230,8 @@ static void *waker(void *arg)
     return NULL;
 }
 
-/* Steps of a millisecond of CPU time each, until the end.  The longest one in time of the clock on the wall
- * is for people: on a loaded machine it says little. */
+/* Runs steps of a millisecond of CPU time each until the end. The longest step in wall-clock time
+ * is informative only: on a loaded machine it means little. */
 static void busy(void)
 {
     uint64_t steps = 0, longest = 0;
@@ -253,7 +256,7 @@ static void *watch_stdin(void *arg)
     return arg;
 }
 
-/* Says that it is ready before; both come back. */
+/* Prints "ready" first; parent and child both return. */
 static void become_two(char **variables)
 {
     char c;

@@ -1,5 +1,5 @@
 // C++ whose frames have known names, for splunk_rules (S-53 to S-60).  Each function sleeps in the next one; a comment
-// "at NAME" stands where the call is.  Stays until standard input ends.
+// "at NAME" marks the line of each call.  Runs until standard input ends.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -1,16 +1,18 @@
-/* A burst at full speed into a store that holds history: what was acknowledged is there, history goes only as far as the limit asks for,
- * and the disk stays within its bound.
+/* A burst at full speed into a store with history: acknowledged items are stored, history is
+ * removed only as far as the limit requires, and the disk usage stays within its bound.
  *
- *   store_burst [--seconds S] [--max-store BYTES] [--dir DIR]     (2 seconds, 24 MiB, a directory of its own)
+ *   store_burst [--seconds S] [--max-store BYTES] [--dir DIR]     (2 s, 24 MiB, own directory)
  *
- * History fills half of the limit: one file of an earlier day with payloads that do not shrink, and copies of it under the names of the
- * days before.  Then one thread puts requests of 1400 samples as fast as the store takes them, and repeats what is rejected.
- * Every 10 ms the disk is looked at.  By hand: --seconds 60 with 100, 600 and 10240 MiB. */
+ * History fills half of the limit: one file of an earlier day with incompressible payloads, and
+ * copies of it under the names of the days before. Then one thread puts requests of 1400 samples as
+ * fast as the store accepts them, and retries rejected ones. The disk usage is sampled every 10 ms.
+ * By hand: --seconds 60 with 100, 600 and 10240 MiB. */
 #include "base/err.h"
 
 #include "base/words.h"
 #include "model/builder.h"
-#include "store/store.h"
+#include "store/embedded_options.h"
+#include "store/maintenance.h"
 #include "wire/otlp.h"
 
 #include <dirent.h>
@@ -48,7 +50,7 @@ static uint64_t mono(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 static profile *new_profile(builder *b, size_t variant, uint64_t time)
 {
@@ -137,13 +139,13 @@ static uint64_t disk(const char *dir)
     return n;
 }
 
-static usage look(store *s, const char *dir, const char *today)
+static usage measure(store *s, const char *dir, const char *today)
 {
     arena a = {0};
     store_stats x;
     err e = {0};
     usage u = {.bytes = disk(dir)};
-    if (!store_get_stats(s, &a, &x, &e)) die("stats", &e);
+    if (!store_get_stats(store_own_reader(s), &a, &x, &e)) die("stats", &e);
     for (size_t i = 0; i < x.files.n; i++) {
         const store_file *f = &x.files.v[i];
         bool burst = strncmp(f->name.p, today, 10) >= 0;
@@ -173,7 +175,7 @@ static void copy_file(const char *from, const char *to)
 /* ---- history ---- */
 
 static uint64_t past_wall;
-static uint64_t past(void *who) { return (void)who, past_wall; }
+static uint64_t past(void *ctx) { return (void)ctx, past_wall; }
 
 static void fill_history(const char *dir, uint64_t bytes, uint64_t now)
 {
@@ -182,13 +184,13 @@ static void fill_history(const char *dir, uint64_t bytes, uint64_t now)
     w.wall = past;
     past_wall = now - 2 * DAY_NS;
     err e = {0};
-    store_opts o = {.max_age = UINT64_MAX,
-                    .max_bytes = UINT64_MAX,
-                    .max_backlog = UINT64_MAX,
-                    .world = &w,
-                    .no_sync = true,
-                    .no_threads = true};
-    store *s = store_open(dir, &o, &e);
+    embedded_opts o = {.store.max_age = UINT64_MAX,
+                       .store.max_bytes = UINT64_MAX,
+                       .store.max_backlog = UINT64_MAX,
+                       .store.world = &w,
+                       .no_sync = true,
+                       .no_threads = true};
+    store *s = embedded_open(dir, &o, &e);
     char *payload = malloc(PAYLOAD), from[1100], to[1100], day[16];
     if (!s || !payload) die("open", &e);
     bool more;
@@ -204,11 +206,11 @@ static void fill_history(const char *dir, uint64_t bytes, uint64_t now)
         p->original_payload = (str){payload, n};
         memcpy(p->profile_id, &(uint64_t[2]){done + 1, 7}, 16);
         uint64_t was = seed;
-        seed = 7; /* the same stacks: one file, however large its payloads */
+        seed = 7; /* the same stacks, so that all payloads fit one file */
         add_samples(&b, past_wall);
         seed = was;
         if (!builder_finish(&b, &m, &e) || !store_put(s, &(store_item){.model = &m}, &e) ||
-            !store_commit(s, &e) || !store_work(s, &more, &e))
+            !store_commit(s, &e) || !embedded_work(s, &more, &e))
             die("history", &e);
         arena_free(&a);
     }
@@ -232,9 +234,9 @@ typedef struct watch {
     _Atomic bool over;
 } watch;
 
-static void *watch_disk(void *who)
+static void *watch_disk(void *ctx)
 {
-    watch *w = who;
+    watch *w = ctx;
     while (!w->over) {
         uint64_t n = disk(w->dir);
         if (n > w->most) w->most = n;
@@ -245,7 +247,7 @@ static void *watch_disk(void *who)
 
 static _Atomic uint64_t acknowledged, refused;
 
-static void on_done(void *cookie, const store_result *r)
+static void on_done(void *cookie, const store_put_result *r)
 {
     (void)cookie;
     if (r->refused)
@@ -256,14 +258,14 @@ static void on_done(void *cookie, const store_result *r)
 
 typedef struct outcome {
     uint64_t put, rejected;
-    char why[2][160]; /* the first of the backlog, the first of young data */
+    char why[2][160]; /* the first rejection for the backlog, and for young data */
 } outcome;
 
 static void put_all(store *s, request *v, uint64_t seconds, outcome *o)
 {
     uint64_t end = mono() + seconds * NS_PER_S, last = end + 60 * NS_PER_S, now;
     uint64_t id[2] = {mono(), 0};
-    /* A machine that is busy elsewhere: it goes on until something was rejected. */
+    /* On a busy machine the burst continues until something was rejected. */
     while ((now = mono()) < end || (!o->rejected && now < last)) {
         request *r = &v[id[1] % VARIANTS];
         memcpy(r->bytes.p + r->id_at, id, sizeof id);
@@ -277,7 +279,7 @@ static void put_all(store *s, request *v, uint64_t seconds, outcome *o)
             id[1]++;
             continue;
         }
-        if (e.code != ERR_LIMIT) die("put", &e);
+        if (!err_exhausted(&e)) die("put", &e);
         o->rejected++;
         char *why = o->why[strstr(e.msg, "min-age") != NULL];
         if (!*why) snprintf(why, sizeof o->why[0], "%.*s", (int)sizeof o->why[0] - 1, e.msg);
@@ -320,9 +322,10 @@ static int burst(const char *dir, uint64_t max, uint64_t seconds)
     day_text(now, today);
     for (size_t i = 0; i < VARIANTS; i++) make_request(&v[i], i, now);
     fill_history(dir, max / 2, now);
-    store *s = store_open(dir, &(store_opts){.max_bytes = max, .max_age = UINT64_MAX}, &e);
+    store *s = embedded_open(
+        dir, &(embedded_opts){.store.max_bytes = max, .store.max_age = UINT64_MAX}, &e);
     if (!s) die("open", &e);
-    usage before = look(s, dir, today);
+    usage before = measure(s, dir, today);
     uint64_t bound = store_gauged(s).backlog_limit_bytes;
     watch w = {.dir = dir, .most = disk(dir)};
     pthread_t t;
@@ -331,18 +334,18 @@ static int burst(const char *dir, uint64_t max, uint64_t seconds)
     if (!store_compact(s, &e)) die("compact", &e);
     w.over = true;
     pthread_join(t, NULL);
-    usage after = look(s, dir, today);
+    usage after = measure(s, dir, today);
     uint64_t dropped = store_counted(s).dropped_files;
     store_close(s);
     report(&before, &after, &o, &w, max, bound, seconds);
     size_t n = 0;
     need(!refused && after.burst_samples == acknowledged * SAMPLES, &n,
          "everything acknowledged is stored once");
-    need(o.rejected > 0, &n, "a sender that outruns compaction is rejected");
+    need(o.rejected > 0, &n, "a sender that is faster than compaction is rejected");
     need(w.most <= max + 3 * bound + v[0].bytes.n, &n,
          "the disk stays below the limit and three times the backlog");
     need(before.history_files >= COPIES && (!dropped || after.day_bytes > max / 2), &n,
-         "history goes only as far as the limit asks for");
+         "history is removed only as far as the limit requires");
     need(after.history_files + dropped == before.history_files, &n, "each removed file is counted");
     printf("1..%zu\n", n);
     for (size_t i = 0; i < VARIANTS; i++) buf_free(&v[i].bytes);

@@ -1,6 +1,7 @@
-/* store_kill [KILLS] - a process puts numbered profiles and is killed, again and again: at any moment, and at the points where
- * it matters (after the sync and before the acknowledgement, before and after compaction's commit).  What was acknowledged is
- * there exactly once, and what was put again is not there twice.  Every third time the power fails, too. */
+/* store_kill [KILLS] - a process puts numbered profiles and is killed again and again, at any
+ * moment and at critical points: after the sync and before the acknowledgement, before and after
+ * the commit of a compaction. Acknowledged profiles are stored exactly once, also when they were
+ * put again. Every third kill also simulates a power failure. */
 #include "../support/numbered.h"
 #include "../support/power.h"
 
@@ -18,7 +19,7 @@ typedef struct waiting {
     bool used;
 } waiting;
 
-static void on_done(void *cookie, const store_result *r)
+static void on_done(void *cookie, const store_put_result *r)
 {
     waiting *w = cookie;
     uint64_t n = w->number;
@@ -26,33 +27,36 @@ static void on_done(void *cookie, const store_result *r)
     __atomic_store_n(&w->used, false, __ATOMIC_RELEASE);
 }
 
-/* Dies at one of the points, now and then. */
+/* The point at which the process kills itself, after this many passes. */
 typedef struct doom {
     const char *point;
     unsigned after;
 } doom;
 
-static void at_point(void *who, const char *point)
+static void at_point(void *ctx, const char *point)
 {
-    doom *d = who;
+    doom *d = ctx;
     if (d->point && strcmp(d->point, point) == 0 && d->after-- == 0) kill(getpid(), SIGKILL);
 }
 
-static void say(void *who, store_said what, const char *text)
+static void on_log(void *ctx, store_event what, const char *text)
 {
-    (void)who;
+    (void)ctx;
     if (what) fprintf(stderr, "# %s\n", text);
 }
 
-/* Puts from `next` on until it is killed. */
+/* Puts profiles with numbers from `next` on until the process is killed. */
 static void child(const char *dir, uint64_t next, doom d)
 {
     static waiting window[WINDOW];
     err e = {0};
-    store *s = store_open(
-        dir,
-        &(store_opts){.max_raw = 64 << 10, .vfs = "bad", .at = at_point, .say = say, .who = &d},
-        &e);
+    store *s = embedded_open(dir,
+                             &(embedded_opts){.store.compact_bytes = 64 << 10,
+                                              .vfs = "bad",
+                                              .at = at_point,
+                                              .store.log = on_log,
+                                              .store.ctx = &d},
+                             &e);
     if (!s) {
         fprintf(stderr, "# open: %s\n", e.msg);
         _exit(3);
@@ -79,7 +83,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Takes acknowledgements until the time is over and the child is dead. */
+/* Reads acknowledgements until the time is over and the child is dead. */
 static void follow(int fd, pid_t pid, double until, bool *acknowledged, uint64_t *n)
 {
     bool killed = false;
@@ -102,12 +106,13 @@ static void follow(int fd, pid_t pid, double until, bool *acknowledged, uint64_t
     if (WIFEXITED(status)) printf("# the child ended with %d\n", WEXITSTATUS(status));
 }
 
-/* The power may leave any part of a group that was never synced, a good record behind a torn one too: nobody can tell that from
- * damage.  What was acknowledged is looked for by its numbers. */
-static void on_problem(void *who, const char *text)
+/* A power failure may leave any part of a group that was never synced, also a good record after a
+ * torn one, which looks like damage. Acknowledged profiles are checked by their
+ * numbers. */
+static void on_problem(void *ctx, const char *text)
 {
     if (strncmp(text, "journal: ", 9) == 0 && strstr(text, "items are damaged")) return;
-    ++*(uint64_t *)who;
+    ++*(uint64_t *)ctx;
     printf("# %s\n", text);
 }
 
@@ -117,10 +122,10 @@ static bool verify(const char *dir, const bool *acknowledged, uint64_t n_acknowl
     err e = {0};
     store_check c;
     uint32_t *count = calloc(MAX_NUMBERS, sizeof *count);
-    store *s = store_open(dir, &(store_opts){.no_threads = true, .vfs = "bad"}, &e);
+    store *s = embedded_open(dir, &(embedded_opts){.no_threads = true, .vfs = "bad"}, &e);
     uint64_t torn, problems = 0;
-    bool ok = s && numbered_look(s, count, MAX_NUMBERS, &torn, &e) &&
-              store_verify(s, on_problem, &problems, &c, &e);
+    bool ok = s && numbered_read(store_own_reader(s), count, MAX_NUMBERS, &torn, &e) &&
+              store_verify(store_own_reader(s), on_problem, &problems, &c, &e);
     if (!ok) snprintf(why, size, "%s", e.msg);
     if (ok && problems)
         ok = snprintf(why, size, "verify has %llu problems", (unsigned long long)problems) < 0;
@@ -151,7 +156,7 @@ int main(int argc, char **argv)
         int fd[2];
         uint64_t next = 0;
         while (next < MAX_NUMBERS && acknowledged[next]) next++;
-        next -= next < 5 ? next : 5; /* some of it again: retries */
+        next -= next < 5 ? next : 5; /* puts some again, as retries */
         doom d = {points[i % ARRAY_LEN(points)], (unsigned)rand_r(&seed) % 12};
         *bad_now = (bad_plan){.kind = i % 4 == 1 ? BAD_DIE_UNSYNCED : BAD_NONE,
                               .after = rand_r(&seed) % 12};
@@ -166,7 +171,7 @@ int main(int argc, char **argv)
         close(fd[1]);
         *bad_now = (bad_plan){0};
         last = n;
-        /* Long enough to get somewhere on a busy machine: an eighth of the rounds dies before it can. */
+        /* Long enough to make progress on a busy machine: an eighth of the rounds dies before. */
         follow(fd[0], pid, now() + (i % 8 == 0 ? 0.002 : 0.03 + rand_r(&seed) % 150 * 1e-3),
                acknowledged, &n);
         close(fd[0]);
@@ -179,7 +184,7 @@ int main(int argc, char **argv)
            (unsigned long long)n, (unsigned long long)idle);
     printf("%s 1 - every acknowledged profile is there once%s%s\n", good ? "ok" : "not ok",
            good ? "" : ": ", why);
-    printf("%s 2 - there was something to lose\n", n > kills ? "ok" : "not ok");
+    printf("%s 2 - some profiles were acknowledged\n", n > kills ? "ok" : "not ok");
     place_free(&p);
     place_free(&kept);
     free(acknowledged);

@@ -1,5 +1,5 @@
-/* symbol_tool FILE [DEBUG [ALT]]: addresses on standard input, frames on standard output, as
- * llvm-symbolizer --inlines --no-demangle prints them. */
+/* symbol_tool FILE [DEBUG [ALT]] - reads addresses from standard input and prints their frames as
+ * llvm-symbolizer --inlines --no-demangle does. */
 #include "objfile/index.h"
 #include "sys/file.h"
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* unwind_blocked - stacks of threads that are blocked in the kernel, walked from outside: pc and sp from
- * /proc/self/task/TID/syscall, a copy of the stack, no other register.  The thread wrote its callers down before it
- * blocked.  Prints TAP. */
+/* unwind_blocked - walks stacks of threads that are blocked in the kernel, from outside: pc and sp
+ * from /proc/self/task/TID/syscall, a copy of the stack, and no other register.  Each thread
+ * records its callers before it blocks.  Prints TAP. */
 #include "unwind/registry.h"
 
 #include <poll.h>
@@ -26,7 +26,7 @@ typedef struct blocked {
     bool go;
     unwind_stack stack;
     _Atomic pid_t tid;
-    uintptr_t pcs[FRAMES]; /* before it blocked, from the function that blocks on */
+    uintptr_t pcs[FRAMES]; /* recorded before it blocked, starting with the function that blocks */
     size_t n;
 } blocked;
 
@@ -35,8 +35,8 @@ static unwind_registry *registry;
 static unwind_result walk_here(uintptr_t *pcs, const unwind_stack *stack)
 {
     unwind_regs r = unwind_regs_here();
-    unwind_result u = unwind(snapshot_enter(registry_door(registry)), &r, stack, pcs, FRAMES);
-    snapshot_leave(registry_door(registry));
+    unwind_result u = unwind(snapshot_enter(registry_gate(registry)), &r, stack, pcs, FRAMES);
+    snapshot_leave(registry_gate(registry));
     return u;
 }
 
@@ -74,7 +74,8 @@ static NOINLINE void block(blocked *b)
     __asm__ volatile("" ::: "memory");
 }
 
-/* ---- callers of different shapes: usual, with a large frame, with a variable one, through a pointer ---- */
+/* ---- callers of different shapes: ordinary, with a large frame, with a variable frame, through a
+ * pointer ---- */
 
 static void (*volatile by_pointer)(blocked *) = block;
 
@@ -115,7 +116,7 @@ static int compare(const void *x, const void *y)
     return 0;
 }
 
-/* Through a callback of libc's, which keeps no frame pointer. */
+/* Calls through a callback of libc, which keeps no frame pointer. */
 static void *run(void *p)
 {
     blocked *v[2] = {p, p};
@@ -143,10 +144,11 @@ static bool where(pid_t tid, uintptr_t *sp, uintptr_t *pc)
     return *sp && *pc;
 }
 
-/* The callers of block() are at the end of both; the first frame of `b` is walk_here or block itself. */
+/* Both stacks end with the callers of block(); the first frame of `b` is walk_here or block
+ * itself. */
 static bool agrees(const blocked *b, const uintptr_t *pcs, size_t n)
 {
-    enum { OWN = 2 }; /* walk_here, block: another place in it */
+    enum { OWN = 2 }; /* walk_here, and block at another address */
     if (b->n <= OWN || n < b->n - OWN) return false;
     size_t callers = b->n - OWN;
     return memcmp(b->pcs + OWN, pcs + n - callers, callers * sizeof *pcs) == 0;
@@ -163,9 +165,9 @@ static bool look(blocked *b, unwind_result *u, uintptr_t *pcs)
     memcpy(bytes, (const void *)sp, n); /* NOLINT(performance-no-int-to-ptr) */
     bool same = where(tid, &sp2, &pc2) && sp2 == sp && pc2 == pc;
     unwind_regs from = {.pc = pc, .sp = sp};
-    *u = unwind_copy(snapshot_enter(registry_door(registry)), &from, 0, &(stack_copy){sp, bytes, n},
+    *u = unwind_copy(snapshot_enter(registry_gate(registry)), &from, 0, &(stack_copy){sp, bytes, n},
                      pcs, FRAMES);
-    snapshot_leave(registry_door(registry));
+    snapshot_leave(registry_gate(registry));
     free(bytes);
     return same;
 }

@@ -1,6 +1,7 @@
-/* unwind_ends PLUGIN - stacks through code that has no unwind tables, or that just came: assembler, code made at run time,
- * fibers, a library that the registry has not seen.  Each is interrupted at every instruction (the trap flag) or asks for
- * its own stack; the callers must be found, and the stack must be whole.  Prints TAP. */
+/* unwind_ends PLUGIN - walks stacks through code without unwind tables or just loaded: assembler,
+ * code generated at run time, fibers, a library that the registry has not seen.  Each is
+ * interrupted at every instruction (trap flag) or walks its own stack; the walk must find all
+ * callers and end at the first function.  Prints TAP. */
 #include "unwind/registry.h"
 
 #include <dlfcn.h>
@@ -21,17 +22,17 @@ static unsigned test_number, failures;
 
 /* ---- code without CFI ---- */
 
-/* As x264's: registers are pushed, the frame pointer serves for something else. */
+/* Like x264: registers are pushed, and rbp is used for data. */
 void bare_pushes(void);
 void bare_pushes_end(void);
-/* The stack is aligned, its old pointer lies above the new frame. */
+/* The stack is realigned, and its old pointer is stored above the new frame. */
 void bare_aligned(void);
 void bare_aligned_end(void);
 void bare_leaf(void);
 void bare_leaf_end(void);
-/* A usual frame that nothing describes; calls f. */
+/* An ordinary frame without CFI; calls f. */
 void bare_frame(void (*f)(void));
-/* Switches to a stack where `entry` is to run; returns when it switches back. */
+/* Switches to a stack on which `entry` runs; returns when that switches back. */
 void fiber_switch(void **save, void *to);
 /* The first function of a fiber. */
 void fiber_trampoline(void);
@@ -64,12 +65,12 @@ __asm__(".text\n"
         "  mov %rsp, (%rdi)\n  mov %rsi, %rsp\n"
         "  pop %r15\n  pop %r14\n  pop %r13\n  pop %r12\n  pop %rbx\n  pop %rbp\n  ret\n"
         "  nop\n"
-        "fiber_trampoline:\n" /* r12 is what is to run, as boost::context does it */
+        "fiber_trampoline:\n" /* r12 is the function to run, as in boost::context */
         "  call *%r12\n"
         "  ud2\n"
         "  nop\n");
 
-/* ---- verdicts ---- */
+/* ---- results ---- */
 
 typedef struct verdict {
     unsigned long judged, wrong;
@@ -114,7 +115,7 @@ static void on_trap(int sig, siginfo_t *si, void *context)
     unwind_regs r = unwind_regs_of(context);
     (void)sig, (void)si;
     if (r.pc < watch_lo || r.pc >= watch_hi) return;
-    unwind_door *d = registry_door(registry);
+    unwind_gate *d = registry_gate(registry);
     unwind_snapshot *s = snapshot_enter(d);
     unwind_result u = unwind(s, &r, &stack, pc, FRAMES);
     snapshot_leave(d);
@@ -131,7 +132,7 @@ static void trap(bool on)
         __asm__ volatile("pushfq; andq %0, (%%rsp); popfq" ::"i"(~TF) : "memory", "cc");
 }
 
-/* Leaves return addresses of its own where the next callee's frame will be. */
+/* Leaves its return addresses where the next callee's frame will be. */
 static NOINLINE unsigned litter(unsigned n)
 {
     volatile char room[24];
@@ -161,7 +162,7 @@ static void step_through(const char *name, void (*f)(void), void (*end)(void),
     result(name, &stepped, most_wrong);
 }
 
-/* ---- asking for its own stack ---- */
+/* ---- walking its own stack ---- */
 
 static verdict asked;
 static const void *callers[4];
@@ -171,7 +172,7 @@ static NOINLINE void ask(void)
 {
     uintptr_t pc[FRAMES];
     unwind_regs r = unwind_regs_here();
-    unwind_door *d = registry_door(registry);
+    unwind_gate *d = registry_gate(registry);
     unwind_snapshot *s = snapshot_enter(d);
     unwind_result u = unwind(s, &r, known_stack ? &stack : NULL, pc, FRAMES);
     snapshot_leave(d);
@@ -200,7 +201,7 @@ static void test_frame(void)
     result("assembler with a frame that calls back", &asked, 0);
 }
 
-/* Python 3.12 -X perf: one such trampoline a function, in memory of its own. */
+/* As in Python 3.12 -X perf: one such trampoline per function, in memory of its own. */
 static NOINLINE void call_made(void (*made)(void (*)(void)))
 {
     made(ask);
@@ -222,7 +223,7 @@ static void test_made_at_run_time(void)
         call_made(made);
         munmap(p, 4096);
     }
-    result("a trampoline made at run time", &asked, 0);
+    result("a trampoline generated at run time", &asked, 0);
 }
 
 /* ---- fibers ---- */
@@ -235,8 +236,9 @@ static void in_fiber(void)
     fiber_switch(&there, back);
 }
 
-/* The words that fiber_switch pops: six registers, then the address to go to, then the one above it.  `shift` aligns
- * the stack: a function begins as if called, a trampoline calls. */
+/* The words that fiber_switch pops: six registers, the address to jump to, and the word above it.
+ * `shift` aligns the stack: a function starts as if it had been called, a trampoline makes a call.
+ */
 static void run_fiber(uintptr_t first, uintptr_t r12, uintptr_t bottom, size_t shift)
 {
     static _Alignas(64) char room[FIBER_BYTES];
@@ -263,7 +265,7 @@ static void test_fibers(void)
     result("a fiber whose first function returns to a trampoline that was never called", &asked, 0);
 }
 
-/* ---- a library that nobody refreshed for ---- */
+/* ---- a library loaded without a refresh ---- */
 
 static int back_from_plugin(int x)
 {
@@ -274,7 +276,7 @@ static int back_from_plugin(int x)
 static void test_late(const char *plugin)
 {
     nanosleep(&(struct timespec){0, 50000000},
-              NULL); /* handlers look every 20 ms, and have met code of no object */
+              NULL); /* handlers search at most every 20 ms, and have met code of no object */
     void *h = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
     int (*work)(int, int (*)(int)) =
         h ? (int (*)(int, int (*)(int)))(uintptr_t)dlsym(h, "plugin_work") : NULL;
@@ -284,7 +286,7 @@ static void test_late(const char *plugin)
     callers[2] = NULL;
     known_stack = true;
     if (work) work(3, back_from_plugin);
-    result("a library that was loaded a moment ago", &asked, 0);
+    result("a library that was just loaded", &asked, 0);
 }
 
 /* ---- how much stack a walk needs ---- */
@@ -293,18 +295,18 @@ enum { PAINT = 0xa5, ROOM = 2304, ROOM_LEAN = 1024, OWN = 256 };
 
 static uintptr_t used_from;
 
-/* Interrupted below assembler, with an empty cache: the longest way there is. */
+/* Interrupted below assembler with an empty cache: the path that needs the most stack. */
 static void on_user(int sig, siginfo_t *si, void *context)
 {
     static uintptr_t pc[FRAMES];
     (void)sig, (void)si;
     used_from = (uintptr_t)__builtin_frame_address(0);
     unwind_regs r = unwind_regs_of(context);
-    unwind_snapshot *s = snapshot_enter(registry_door(registry));
+    unwind_snapshot *s = snapshot_enter(registry_gate(registry));
     for (size_t i = 0; i < CACHE_SLOTS; i++)
         atomic_store_explicit(&s->cache[i], 0, memory_order_relaxed);
     unwind_result u = unwind(s, &r, &stack, pc, FRAMES);
-    snapshot_leave(registry_door(registry));
+    snapshot_leave(registry_gate(registry));
     asked.judged += u.n > 0;
     if (u.end != UNWIND_WHOLE) asked.wrong++;
 }
@@ -317,7 +319,7 @@ static NOINLINE void interrupted(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* Bytes below the handler's frame that were written, on an alternate stack with `room` for it. */
+/* Returns the bytes written below the handler's frame, on an alternate stack with `room` bytes. */
 static size_t stack_used(size_t room)
 {
     enum { MOST = 64 << 10 };
@@ -365,7 +367,8 @@ int main(int argc, char **argv)
     stack = unwind_stack_here();
     printf("1..11\n");
     step_through("assembler that pushes registers", bare_pushes, bare_pushes_end, 0);
-    /* Between the move of sp and the store of the old one only a register knows it: two instructions. */
+    /* After sp is moved and before the old sp is stored only a register holds it: two
+     * instructions. */
     step_through("assembler that aligns the stack", bare_aligned, bare_aligned_end, 2);
     step_through("assembler without a frame", bare_leaf, bare_leaf_end, 0);
     test_frame();

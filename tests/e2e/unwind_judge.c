@@ -1,15 +1,16 @@
-/* unwind_judge PLUGIN - interrupts work everywhere and compares our stack with libgcc's _Unwind_Backtrace,
- * frame by frame.  Prints TAP.
+/* unwind_judge PLUGIN - interrupts test functions everywhere and compares Kiln's stack with the one
+ * of libgcc's _Unwind_Backtrace, frame by frame.  Prints TAP.
  *
- *   step   every single instruction (the trap flag), up to STEPS a work
- *   timer  random moments, for TIMER_MS a work, in two threads
+ *     step   every single instruction (the trap flag), up to STEPS per function
+ *     timer  random moments, for TIMER_MS per function, in two threads
  *
- * Where the compiler's tables lie (swapcontext half way, some epilogues of aligned stacks) libgcc itself
- * reads wild addresses and dies; that is caught and counted, and ours has to be well in any case.
+ * Where the compiler's tables are wrong (inside swapcontext, in some epilogues of realigned
+ * stacks) libgcc reads invalid addresses and crashes.  The test catches and counts that; Kiln
+ * must still be right.
  *
- * In the middle of swapcontext the stack is neither the one nor the other: not judged.
+ * In the middle of swapcontext neither stack is current: such samples are not compared.
  *
- * Every other stack is taken without knowing the thread's stack, so that pages are asked about. */
+ * Every second stack is walked without known bounds, so that pages are checked. */
 #include "unwind_work.h"
 #include "unwind/registry.h"
 
@@ -36,8 +37,8 @@ enum {
     TF = 0x100
 };
 
-/* gcc 12 forgets to say that rbp is popped when it leaves a stack that it aligned anew, and libgcc then
- * leaves a frame out.  Ours does not. */
+/* gcc 12 omits that rbp is popped when it leaves a realigned stack, and libgcc then skips a frame.
+ * Kiln does not. */
 #ifdef WIDE
 enum { KNOWN_GAPS = 1 };
 #else
@@ -104,7 +105,7 @@ static void keep_example(score *s, const stack *a, const stack *b, unwind_end en
     s->ends[s->wrong - 1] = end;
 }
 
-/* Are all frames of `few` among those of `all`, in this order? */
+/* Whether all frames of `few` occur in `all`, in this order. */
 static bool left_out(const stack *few, const stack *all)
 {
     size_t n = 0;
@@ -112,8 +113,8 @@ static bool left_out(const stack *few, const stack *all)
     return n == few->n && few->n < all->n;
 }
 
-/* libgcc gives up in stubs of .plt that lld wrote.  Stepping, the instruction before tells the callers: it
- * was the call (its frame is the second one then), or one of the same stub. */
+/* libgcc gives up in stubs of .plt that lld wrote.  When stepping, the previous instruction gives
+ * the callers: it was the call (then its frame is the second one) or belongs to the same stub. */
 static bool called_from(const stack *before, const stack *s)
 {
     if (s->n < 3 || !before->n) return false;
@@ -128,7 +129,7 @@ static void judge(const ucontext_t *uc)
     score *s = now;
     unwind_regs r = unwind_regs_of(uc);
     if (r.pc - swapping < SWAPPING_BYTES) return;
-    unwind_door *d = registry_door(registry);
+    unwind_gate *d = registry_gate(registry);
     size_t cap = s->judged % 4 == 3 ? CAP : FRAMES;
     unwind_result u = unwind(snapshot_enter(d), &r, s->judged % 2 ? &mine : NULL, a.pc, cap);
     snapshot_leave(d);
@@ -148,7 +149,7 @@ static void judge(const ucontext_t *uc)
     s->guessed += u.guesses;
     s->capped += u.end == UNWIND_CAPPED;
     size_t n = b.n > cap ? cap : b.n;
-    bool lost = u.end == UNWIND_NO_RULE; /* as libgcc, which then says that this was the end */
+    bool lost = u.end == UNWIND_NO_RULE; /* like libgcc, which then reports the end of the stack */
     bool right_end =
         b.n > cap ? u.end == UNWIND_CAPPED : u.end == UNWIND_WHOLE || lost || b.n == cap;
     s->lost += lost;
@@ -172,7 +173,7 @@ static void judge(const ucontext_t *uc)
 
 static void on_segv(int sig)
 {
-    if (!judging) { /* ours, or the program itself: a failure */
+    if (!judging) { /* Kiln or the program itself crashed: a failure */
         signal(sig, SIG_DFL);
         return;
     }
@@ -196,7 +197,8 @@ static void on_timer(int sig, siginfo_t *si, void *p)
     if (stepping) timer_settime(*(timer_t *)si->si_value.sival_ptr, 0, &t, NULL);
 }
 
-/* By hand: the compiler would not say that the stack moved between the two. */
+/* In assembler: the compiler's tables would not describe that the stack moves between the two
+ * instructions. */
 void trap_on(void);
 __asm__(".text\n.type trap_on, @function\n"
         "trap_on:\n\t.cfi_startproc\n"
@@ -211,7 +213,7 @@ static void trap_off(void)
     __asm__ volatile("nop");
 }
 
-/* A place of interest, deeper than STEPS may reach. */
+/* Resumes stepping at a point that more than STEPS instructions may precede. */
 void judge_here(void)
 {
     if (!now) return;
@@ -219,7 +221,7 @@ void judge_here(void)
         steps = STEPS - 2000;
         trap_on();
     } else if (stepping && steps) {
-        trap_on(); /* handlers begin without the flag */
+        trap_on(); /* handlers start without the flag */
     }
 }
 
@@ -259,13 +261,13 @@ static bool report(const char *how, const unwind_work *w, const score *s)
 {
     bool ok = s->judged > 0 && s->wrong == 0 && s->shorter <= s->judged / 20;
     printf("%sok %d - %s: %s\n# %lu stacks, %lu wrong, %lu capped, %lu without a rule, %lu "
-           "guesses, libgcc fell %lu times, "
-           "left frames out %lu times, %lu stubs\n",
+           "guesses, libgcc crashed %lu times, "
+           "skipped frames %lu times, %lu stubs\n",
            ok ? "" : "not ", ++n_cases, how, w->name, s->judged, s->wrong, s->capped, s->lost,
            s->guessed, s->fell, s->shorter, s->stubs);
     if (s->fell) {
         stack at = {{s->fell_at}, 1};
-        show("last fell at", &at);
+        show("last crash at", &at);
     }
     for (size_t i = 0; i < SHOWN && i < s->wrong; i++) {
         printf("# end %d\n", (int)s->ends[i]);

@@ -1,4 +1,4 @@
-/* A library that comes and goes while its caller is interrupted. */
+/* A library that is loaded and unloaded while its caller is interrupted. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* unwind_tool FILE          - the rules of a file's .eh_frame, a line a row, for unwind_oracle.
- * unwind_tool --lookup FILE - compares the rules found on demand (object_rule) with the compiled table, at both sides of
- *                             every row and at random addresses, for unwind_lookup. */
+/* unwind_tool FILE          - prints the rules of a file's .eh_frame, one row per line, for
+ * unwind_oracle.
+ *     unwind_tool --lookup FILE - compares rules found on demand (object_rule) with the compiled table, at both
+ *                                 sides of every row and at random addresses, for unwind_lookup. */
 #include "objfile/elf.h"
 #include "unwind/cfi.h"
 #include "unwind/object.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* *out is in the arena. */
+/* Sets *out to memory in the arena. */
 static bool read_file(const char *path, arena *a, str *out)
 {
     FILE *f = fopen(path, "rb");
@@ -77,7 +78,7 @@ static void compare(comparison *c, uint64_t pc)
     if (c->differ++ < 10) printf("# at %" PRIx64 ": table %x, on demand %x\n", pc, table, rule);
 }
 
-/* The file as it lies here, running at an address where nothing is. */
+/* Treats the mapped file as an object at an unused address. */
 static bool lookup(str bytes, const elf_file *f, const unwind_table *t, comparison *c)
 {
     const Elf64_Ehdr *h = (const void *)bytes.p;

@@ -88,7 +88,7 @@ static FAR int many(int a, int b, int c, int d, int e, int f, long g, long h)
 
 static void work_frames(void) { sink += many(25, 1, 2, 3, 4, 5, 6, 7); }
 
-/* Frames whose size is known only at run time, and one larger than a rule's word can say. */
+/* Frames whose size is known only at run time, and one too large for the word of a rule. */
 static FAR int rolling(size_t n)
 {
     char *p = __builtin_alloca(n * 16 + 8);
@@ -105,7 +105,7 @@ static FAR int huge(int d)
 
 static void work_alloca(void) { sink += rolling(20) + huge(2); }
 
-/* The compiler aligns the stack anew and keeps the way back in a register of its own. */
+/* The compiler realigns the stack and keeps the old pointer in a register. */
 static FAR int aligned(int d)
 {
     volatile double v[16] __attribute__((aligned(64)));
@@ -116,7 +116,7 @@ static FAR int aligned(int d)
 
 static void work_aligned(void) { sink += aligned(12); }
 
-/* First calls through stubs that the loader has not filled in yet; once each. */
+/* First calls through stubs that the loader has not resolved yet; each works once. */
 static void work_lazy(void)
 {
     sink += (int)strtol("12", NULL, 10) + (int)labs(-3) + (int)strcspn("abc", "c") +
@@ -210,15 +210,15 @@ const unwind_work works[] = {
     {"printf", work_printf},
     {"qsort with a callback", work_qsort},
     {"malloc, realloc, free", work_malloc},
-    {"memcpy and friends", work_memcpy},
+    {"memcpy and related functions", work_memcpy},
     {"clock_gettime in the vdso", work_vdso},
     {"large frames, arguments on the stack", work_frames},
-    {"frames of any size", work_alloca},
-    {"stacks aligned anew", work_aligned},
-    {"under a signal", work_signal},
-    {"under a signal, on its own stack", work_altstack},
-    {"on a stack of makecontext", work_context},
-    {"in a library that comes and goes", work_plugin},
+    {"frames of variable size", work_alloca},
+    {"realigned stacks", work_aligned},
+    {"in a signal handler", work_signal},
+    {"in a signal handler, on an alternate stack", work_altstack},
+    {"on a stack created by makecontext", work_context},
+    {"in a library that is loaded and unloaded", work_plugin},
     {"deep recursion", work_deep},
 };
 const size_t n_works = sizeof works / sizeof works[0];

@@ -1,4 +1,4 @@
-/* What unwind_judge is interrupted in. */
+/* The functions that unwind_judge interrupts. */
 #pragma once
 #include <stddef.h>
 
@@ -11,8 +11,9 @@ extern const unwind_work works[];
 extern const size_t n_works;
 extern const char *plugin_path;
 
-/* Called by works: the judge unwinds here again (from inside a handler of theirs, for example). */
+/* Called by these functions: the judge walks the stack here, too (for example inside one of their
+ * handlers). */
 void judge_here(void);
 
-/* Outside of handlers: objects came or went. */
+/* To be called outside of handlers after objects were loaded or unloaded. */
 void judge_refresh(void);

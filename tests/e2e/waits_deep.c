@@ -1,5 +1,5 @@
-/* Threads that wait in different calls at known depths, for agent_waits: their stacks in the profile are compared with
- * those that gdb sees.  Ends when its input does. */
+/* Threads that wait in different calls at known depths, for agent_waits, which compares their
+ * stacks in the profile with gdb's.  Ends at the end of its input. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
-#define STAY() __asm__ volatile("" ::: "memory") /* no call before it becomes a jump */
+/* prevents the call before it from becoming a jump */
+#define STAY() __asm__ volatile("" ::: "memory")
 
 static int pipe_fds[2], sockets[2], listener, queue, semaphores;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
@@ -118,7 +119,7 @@ enum { WAITS = sizeof waits / sizeof *waits };
 
 static volatile int sink;
 
-/* Frames of different sizes, one of them with an array whose size is known only at run time. */
+/* Frames of different sizes, one with a variable-length array. */
 NOINLINE static void level_1(waiter w, int n)
 {
     char room[48];
@@ -152,7 +153,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* An argument: not dumpable, as a process that has changed its user. */
+/* With an argument, the process is not dumpable, like one that has changed its user. */
 int main(int argc, char **argv)
 {
     char c;

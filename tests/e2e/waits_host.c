@@ -1,10 +1,10 @@
-/* A program that waits in every way that a signal could cut short, for agent_waits.
+/* A program that waits in every way that a signal could interrupt, for agent_waits.
  *
- *   waits_host calls N THREADS [NAME...]   each call N times in each thread, beside a busy thread
+ *   waits_host calls N THREADS [NAME...]   each call N times in each thread, while another thread is busy
  *   waits_host sleeps N THREADS            sleep(1)
- *   waits_host raw N THREADS               some of them by an instruction of its own
+ *   waits_host raw N THREADS               some of the calls as direct system calls
  *
- * Prints a line a call: name, calls, failures with EINTR, returns before the time was over, other failures. */
+ * Prints one line per call: name, calls, failures with EINTR, early returns, other failures. */
 #include <errno.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
@@ -45,7 +45,7 @@ static struct timespec ms(int64_t n) { return (struct timespec){n / 1000, n % 10
 
 static struct timespec at(int64_t ns) { return (struct timespec){ns / NS, ns % NS}; }
 
-/* ---- what a thread has to wait on ---- */
+/* ---- objects to wait for ---- */
 
 typedef struct place {
     int pipe[2], sockets[2], full[2], listener, epoll, semaphores, queue;
@@ -66,7 +66,7 @@ static void on_usr1(int sig)
     handled++;
 }
 
-/* What wakes those who wait for ever. */
+/* Wakes calls that have no timeout. */
 static void *help(void *arg)
 {
     place *p = arg;
@@ -125,13 +125,13 @@ static void close_place(place *p)
     if (p->aio) syscall(SYS_io_destroy, p->aio);
 }
 
-/* ---- the calls: 0, or the error ---- */
+/* ---- calls: return 0, or the error ---- */
 
 #define RESULT(call) ((call) < 0 ? errno : 0)
 #define CALL(name) static int call_##name(place *p)
 #define UNUSED (void)p
 
-/* A call a line where it fits. */
+/* One call per line where it fits. */
 /* clang-format off */
 CALL(usleep) { UNUSED; return RESULT(usleep(WAIT_MS * 1000)); }
 CALL(nanosleep) { UNUSED; struct timespec t = ms(WAIT_MS); return RESULT(nanosleep(&t, &t)); }
@@ -185,7 +185,7 @@ CALL(sem_clockwait)
     sem_init(&never, 0, 0);
     return sem_clockwait(&never, CLOCK_MONOTONIC, &t) < 0 && errno != ETIMEDOUT ? errno : 0;
 }
-CALL(sem_timedwait) /* its clock may be set: 20 us more */
+CALL(sem_timedwait) /* its clock may be adjusted: allows 20 us */
 {
     struct timespec t = at(now_of(CLOCK_REALTIME) + WAIT_MS * 1000000 + 20000);
     sem_t never;
@@ -262,7 +262,7 @@ CALL(syscall_clock_nanosleep)
     return RESULT(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL));
 }
 
-/* These end when the helper says so. */
+/* These end when the helper thread wakes them. */
 CALL(sem_wait) { return RESULT(sem_wait(&p->sem)); }
 CALL(semop) { struct sembuf down = {0, -1, 0}; return RESULT(semop(p->semaphores, &down, 1)); }
 CALL(msgrcv) { struct { long type; char c; } m; return RESULT(msgrcv(p->queue, &m, 1, 0, 0)); }
@@ -322,7 +322,7 @@ static const wait_call calls[] = {
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* ---- counting ---- */
+/* ---- counts ---- */
 
 typedef struct count {
     _Atomic long calls, eintr, early, other;
@@ -408,7 +408,7 @@ static void *sleep_often(void *arg)
     return arg;
 }
 
-/* ---- by an instruction of our own ---- */
+/* ---- direct system calls ---- */
 
 #if defined(__x86_64__)
 static long instruction(long nr, long a, long b, long c, long d)

@@ -1,10 +1,10 @@
-/* What the agent must leave to a program that waits, for agent_waits.
+/* Behaviour that the agent must leave to a program that waits, for agent_waits.
  *
- *   waits_own alarms N [raw]   a timer of the program's own interrupts each call; raw: its handler is installed by a system call
- *   waits_own handlers         what sigaction and its like show of the program's handlers
- *   waits_own edges N          bad pointers, cancellation, errno, large writes
+ *   waits_own alarms N [raw]   a timer of the program interrupts each call; raw: a direct system call installs its handler
+ *   waits_own handlers         the handlers that sigaction and related functions report
+ *   waits_own edges N          invalid pointers, cancellation, errno, large writes
  *
- * alarms prints a line a call: name, calls, interrupted, late, returned before the alarm. */
+ * alarms prints one line per call: name, calls, interrupted, late, returned before the alarm. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ static void *busy(void *arg)
         if (!(x)) printf("not: %s\n", #x), bad = 1;                                                \
     while (0)
 
-/* ---- alarms of the program's own ---- */
+/* ---- alarms of the program ---- */
 
 static _Atomic long rung;
 
@@ -52,7 +52,7 @@ static void on_alarm(int sig)
     rung++;
 }
 
-/* By a system call, as some runtimes do: the agent does not see it. */
+/* Installs a handler by a direct system call, as some runtimes do; the agent does not notice it. */
 static void install_raw(void)
 {
     struct {
@@ -66,7 +66,7 @@ static void install_raw(void)
     syscall(SYS_rt_sigaction, SIGALRM, &a, NULL, sizeof a.mask);
 }
 
-/* Each call lasts a second unless the alarm ends it after 2 ms. */
+/* Each call lasts a second unless the alarm interrupts it after 2 ms. */
 static int interrupted(int which)
 {
     struct timespec s = {1, 0};
@@ -81,7 +81,7 @@ static int interrupted(int which)
     case 3: return ppoll(NULL, 0, &s, &none) < 0 && errno == EINTR;
     case 4: return clock_nanosleep(CLOCK_MONOTONIC, 0, &s, &s) == EINTR;
     case 5: return usleep(999999) < 0 && errno == EINTR;
-    case 6: return sleep(1) == 0 && rung; /* cut to seconds: the time tells */
+    case 6: return sleep(1) == 0 && rung; /* rounded to seconds: the measured time decides */
     case 7: return pause() < 0 && errno == EINTR;
     case 8: return sigsuspend(&none) < 0 && errno == EINTR;
     default: return 1;
@@ -92,7 +92,7 @@ static const char *const interruptible[] = {"poll",  "nanosleep",       "select"
                                             "ppoll", "clock_nanosleep", "usleep",
                                             "sleep", "pause",           "sigsuspend"};
 
-/* Blocked but in ppoll and sigsuspend, so that none is lost between arming and waiting. */
+/* The alarm is blocked except in ppoll and sigsuspend, so that none is lost between arming and waiting. */
 static int alarms(long n, int raw)
 {
     struct sigaction a = {.sa_handler = on_alarm};
@@ -116,7 +116,7 @@ static int alarms(long n, int raw)
             int ok = interrupted(which);
             setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
             got += ok && rung > had;
-            lost += rung == had; /* it returned before the alarm */
+            lost += rung == had; /* the call returned before the alarm */
             late += now_of(CLOCK_MONOTONIC) - start > NS / 2;
         }
         if (masked) pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -166,7 +166,7 @@ static int handlers(void)
 
 /* ---- edges ---- */
 
-/* Waits for ever, in a call that is a point of cancellation. */
+/* Waits indefinitely, in a call that is a cancellation point. */
 static void *cancelled(void *which)
 {
     struct timespec long_time = {1000, 0};
@@ -201,7 +201,7 @@ static void *read_all(void *arg)
     return (void *)n;
 }
 
-/* A blocking write moves everything, as long as no handler of the program runs. */
+/* A blocking write transfers everything, as long as no handler of the program runs. */
 static int large_writes(int fds[2], int by_send, long times)
 {
     enum { LARGE = 1 << 20 };

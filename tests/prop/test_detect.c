@@ -1,8 +1,9 @@
-/* What Kiln wrote, Kiln reads: every format that is written and read, random models and models with empty tables.
+/* Kiln detects and reads what it writes, in every such format, for random models and models
+ * with empty tables.
  *
  *     write ─► detect (bytes, and the suffix that convert gives the file) ─► the same format, the same model as when it is forced
  *
- * otlp-1.9 is otlp, layout 1.9, when it comes back. */
+ * The format otlp-1.9 is read back as otlp with layout 1.9. */
 #include "../support/digest.h"
 #include "../support/random_model.h"
 #include "../support/test.h"
@@ -45,7 +46,7 @@ static void check(const format *f, const model *m)
     char name[64], text[400];
     if (!f->write(f, m, &(write_opts){0}, &b, &e)) {
         buf_free(&b);
-        return; /* what a format cannot write is another test's */
+        return; /* other tests cover what a format cannot write */
     }
     document want, got;
     if (b.n && forced(f, buf_view(&b), &a, &want, &e)) {
@@ -53,7 +54,7 @@ static void check(const format *f, const model *m)
         if (!format_read(buf_view(&b), &o, &a, &got, &e))
             fail_here("%s: %s", f->name, err_text(&e, text, sizeof text));
         bool ambiguous =
-            f == &format_otlp_1_9 && got.format == &format_otlp; /* reads the same, or says so */
+            f == &format_otlp_1_9 && got.format == &format_otlp; /* the same format, or ambiguous */
         if (!same_format(f, &got) && !ambiguous)
             fail_here("%s came back as %s %s", f->name, got.format->name,
                       layout_name(got.parts.v[0].verdict.layout));
@@ -64,7 +65,7 @@ static void check(const format *f, const model *m)
     arena_free(&a);
 }
 
-/* One table less: its indices become 0. */
+/* Removes one table; its indices become 0. */
 static void empty_one(rng *r, model *m)
 {
     dict *d = &m->dict;

@@ -1,13 +1,13 @@
-/* A -> D -> A, B -> D -> B, C -> D -> C and the alternatives: equal, or unequal exactly by what the
- * ledger says.
+/* A -> D -> A, B -> D -> B, C -> D -> C and the alternatives: the result is equal, or differs exactly as
+ * the ledger records.
  *
- *   random models   written and read they differ by what the ledger names and nothing else
- *                   (support/told.h); what was read is written without a loss, and read as the same;
- *                   writing that once more gives the same bytes
- *   tame models     what the ledger does not name comes back */
+ *   random models   after writing and reading they differ only by the entries of the ledger
+ *                   (support/ledger_judge.h); a model that was read is written without a loss, is read
+ *                   as the same model, and gives the same bytes again
+ *   tame models     everything that the ledger does not list is restored */
 #include "../support/random_model.h"
 #include "../support/test.h"
-#include "../support/told.h"
+#include "../support/ledger_judge.h"
 
 #include "format/dialects.h"
 #include "format/format.h"
@@ -45,7 +45,7 @@ static model read_as(const format *f, const buf *b, arena *a, ledger *l)
     layout_verdict v = {0};
     if (!f->read(f, buf_view(b), &(read_opts){.ledger = l}, a, &m, &v, &e))
         fail_here("%s: %s", f->name, err_text(&e, text, sizeof text));
-    if (m.n_unknown) fail_here("%s: a field of ours that we do not know", f->name);
+    if (m.n_unknown) fail_here("%s: Kiln wrote a field that it does not know", f->name);
     return m;
 }
 
@@ -56,7 +56,7 @@ static const loss *first_lost(const ledger *l)
     return NULL;
 }
 
-static bool says(const ledger *l, loss_concept c)
+static bool has_loss(const ledger *l, loss_concept c)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->v[i].concept == c) return true;
@@ -65,7 +65,7 @@ static bool says(const ledger *l, loss_concept c)
 
 /* ---- random models ---- */
 
-/* Keys and values that mean a field of some dialect, where they may be meant or not. */
+/* Adds attributes whose keys represent fields of some dialect, also with values that do not fit. */
 static void season(rng *r, model *m)
 {
     static const char *const words[] = {KILN_ATTR_AGGREGATION_TEMPORALITY,
@@ -115,7 +115,7 @@ static void season(rng *r, model *m)
             m->profiles.v[i] = m->profiles.v[i - 1];
             m->profiles.v[i].sample_type = type;
             m->profiles.v[i].original_payload = m->profiles.v[i].original_payload_format = (str){0};
-            if (!one_in(r, 4)) /* otherwise two of one id, which stay two */
+            if (!one_in(r, 4)) /* otherwise two profiles have the same id and stay separate */
                 profile_id_derive(m->profiles.v[i - nth].profile_id, nth,
                                   m->profiles.v[i].profile_id);
         } else {
@@ -124,7 +124,7 @@ static void season(rng *r, model *m)
     }
 }
 
-/* A time that clocks can hold. */
+/* Limits times to a range that all dialects can represent. */
 static void calm(model *m)
 {
     for (size_t i = 0; i < m->times.n; i++) m->times.v[i] >>= 2;
@@ -135,29 +135,30 @@ static void calm(model *m)
     }
 }
 
-/* seasoned: some attributes may mean fields, also the order of types. */
+/* With `seasoned`, some attributes may represent fields, including the order of types. */
 static void check_format(const format *f, const model *m, bool seasoned)
 {
     arena a = {0};
     ledger first = {0}, second = {0};
     buf x1 = write_as(f, m, &first);
     model d1 = read_as(f, &x1, &a, &first);
-    /* Events without a container are one profile, also when there is nothing in it. */
-    if (m->profiles.n && !as_told(m, &d1, &first))
-        fail_here("%s: differs by more than the ledger says", f->name);
+    /* Events without a container are one profile, even if it is empty. */
+    if (m->profiles.n && !equal_by_ledger(m, &d1, &first))
+        fail_here("%s: differs by more than the ledger records", f->name);
     buf x2 = write_as(f, &d1, &second);
     const loss *lost = first_lost(&second);
-    /* Two attributes named as the duration of one event: one of them is, and the ledger says so. */
+    /* If two attributes have the name of an event's duration, one of them is used, and the ledger
+     * records it. */
     bool twice = lost && seasoned && lost->concept == LOSS_EVENT_DURATION;
     if (lost && !twice)
-        fail_here("%s: what was read from it is lost on the way back: %s at %s (%s)", f->name,
+        fail_here("%s: data that was read is lost when it is written: %s at %s (%s)", f->name,
                   loss_name(lost->concept), lost->path, lost->value);
     model d2 = read_as(f, &x2, &a, NULL);
-    /* Profiles that turn out to be types of one have an order from then on, and the ledger says so;
-     * seasoned, that may be what another attribute had meant. */
-    bool ordered = says(&second, LOSS_SAMPLE_TYPE_ORDER);
+    /* Profiles that are read as types of one profile then have an order, which the ledger records.
+     * In seasoned models, another attribute may have represented that order. */
+    bool ordered = has_loss(&second, LOSS_SAMPLE_TYPE_ORDER);
     bool same = digest_all(&d1) == digest_all(&d2) || twice ||
-                (ordered && (seasoned || as_told(&d1, &d2, &second)));
+                (ordered && (seasoned || equal_by_ledger(&d1, &d2, &second)));
     if (!same) fail_here("%s: came back as something else", f->name);
     buf x3 = write_as(f, &d2, NULL);
     if (!twice && !str_eq(buf_view(&x2), buf_view(&x3)))
@@ -187,7 +188,7 @@ static void test_random(void **state)
     }
 }
 
-/* ---- tame models: nothing that a dialect cannot hold, so nothing may go ---- */
+/* ---- tame models: everything can be represented, so nothing may be lost ---- */
 
 static uint32_t tame_location(rng *r, builder *b, uint32_t mapping_i)
 {
@@ -267,7 +268,7 @@ static void test_tame(void **state)
             buf x = write_as(f, &m, &l);
             model d = read_as(f, &x, &a, &l);
             const loss *lost = first_lost(&l);
-            /* denormalized has no attributes of locations, and says so */
+            /* denormalized has no attributes of locations, and reports it */
             if (lost && !(f == &format_denormalized && lost->concept == LOSS_ATTRIBUTE))
                 fail_here("%s: %s at %s", f->name, loss_name(lost->concept), lost->path);
             digest_rows got = digest_model(&d, true);

@@ -1,6 +1,7 @@
-/* What a diff calls a change is one.  A table of stories whose truth is known, SEEDS simulated pairs each: recordings
- * of a small program whose runs differ by some per cent, as real ones do, and whose samples are drawn.  A story
- * without a change stays quiet at the stated rate, a planted one is found.  KILN_SEED starts elsewhere. */
+/* Diffs report real changes only.  A table of scenarios with known results, each with SEEDS
+ * simulated pairs of recordings of a small program.  Runs differ by a few percent, like real
+ * ones, and samples are drawn at random. Scenarios without a change raise alarms at most at the
+ * stated rate; planted changes are found.  KILN_SEED sets the first seed. */
 #include "../support/test.h"
 
 #include "model/builder.h"
@@ -12,7 +13,7 @@
 
 enum { SEEDS = 200, STACKS = 12, DEPTH = 4, RUNS = 5 };
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 typedef struct rng {
     uint64_t s;
@@ -31,7 +32,7 @@ static double unit(rng *r) { return ((double)(next(r) >> 11) + 0.5) * 0x1p-53; }
 
 static double normal(rng *r) { return sqrt(-2 * log(unit(r))) * cos(2 * M_PI * unit(r)); }
 
-/* Small means exactly, large ones by their normal limit. */
+/* A Poisson variable: exact for small means, by the normal approximation for large ones. */
 static int64_t poisson(rng *r, double mean)
 {
     if (mean > 60) return (int64_t)fmax(0, round(mean + sqrt(mean) * normal(r)));
@@ -43,7 +44,7 @@ static int64_t poisson(rng *r, double mean)
 
 /* ---- a program ---- */
 
-/* main calls serve and idle_check; serve calls parse, sort, copy and so on.  Root first; cost in ms of a run. */
+/* Call paths of the simulated program, root first; cost: milliseconds per run. */
 typedef struct path {
     const char *frames[DEPTH];
     double cost;
@@ -53,23 +54,23 @@ static const path program[STACKS] = {
     {{"main", "serve", "parse", "lex"}, 900}, {{"main", "serve", "parse", NULL}, 300},
     {{"main", "serve", "sort", "less"}, 700}, {{"main", "serve", "sort", NULL}, 1100},
     {{"main", "serve", "copy", NULL}, 1500},  {{"main", "serve", NULL, NULL}, 200},
-    {{"main", "spin", NULL, NULL}, 2000}, /* the same work on every machine */
+    {{"main", "spin", NULL, NULL}, 2000}, /* the same amount of work on every machine */
     {{"main", "log", "format", NULL}, 400},   {{"main", "log", "write", NULL}, 800},
     {{"main", "gc", "mark", NULL}, 1200},     {{"main", "gc", "sweep", NULL}, 600},
     {{"main", NULL, NULL, NULL}, 300},
 };
 
-/* What a side of a story is. */
+/* One side of a scenario. */
 typedef struct side {
-    double work;           /* of everything but spin; 0: 1 */
-    double speed;          /* of the machine: divides all costs; 0: 1 */
-    double seconds;        /* recorded; 0: 10 */
-    double period;         /* ms a sample stands for; 0: 1 */
-    unsigned snapshots;    /* cumulative heap: that many, each holds the one before */
-    const char *frame;     /* this frame's own cost ... */
+    double work;           /* factor of all costs except spin; 0: 1 */
+    double speed;          /* speed of the machine, divides all costs; 0: 1 */
+    double seconds;        /* recorded seconds; 0: 10 */
+    double period;         /* ms per sample; 0: 1 */
+    unsigned snapshots;    /* number of cumulative heap snapshots */
+    const char *frame;     /* the self cost of this frame ... */
     double times;          /* ... is multiplied by this */
-    const char *from, *to; /* renamed */
-    const char *inlined;   /* the leaf is gone: its cost is its caller's */
+    const char *from, *to; /* renames frame `from` to `to` */
+    const char *inlined;   /* this frame is inlined: its cost belongs to its caller */
 } side;
 
 static double or_one(double v) { return v > 0 ? v : 1; }
@@ -90,7 +91,7 @@ static double cost_of(const path *p, const side *s)
     return is(leaf(p), "spin") ? cost : cost * or_one(s->work);
 }
 
-/* ---- recordings of it ---- */
+/* ---- recordings ---- */
 
 typedef enum story_type { CPU, SAMPLES, HEAP } story_type;
 
@@ -128,7 +129,7 @@ static profile *begin(builder *b, const char *type, const char *unit_name, doubl
     return p;
 }
 
-/* One run: `drift` is what made this run slow or fast as a whole, and frames differ a little on their own. */
+/* The number of samples per stack in one run. */
 typedef struct run {
     int64_t n[STACKS];
 } run;
@@ -156,7 +157,7 @@ static void put_samples(builder *b, const run *v, const side *s, double value, r
     }
 }
 
-/* Bytes of sampled allocations; each observation is a value of its own, as agents send them. */
+/* Adds bytes of sampled allocations; each observation is a separate value, as agents send them. */
 static void put_allocations(builder *b, const run *v, const side *s, rng *r)
 {
     for (size_t i = 0; i < STACKS; i++) {
@@ -178,7 +179,7 @@ static void mark_cumulative(builder *b)
     builder_profile_attrs(b, &x, 1);
 }
 
-/* A file of snapshots: the n-th holds everything since the start. */
+/* Adds cumulative heap snapshots: each includes everything since the start. */
 static void put_heap(builder *b, const side *s, double spread, double samples, rng *r)
 {
     run all = draw(s, spread, samples, r), so_far = {0};
@@ -191,7 +192,7 @@ static void put_heap(builder *b, const side *s, double spread, double samples, r
     }
 }
 
-/* A second type in the same file, of which nothing is asked. */
+/* Adds a second type to the same file, which is not compared. */
 static void put_other_type(builder *b, const side *s, double spread, double samples, rng *r)
 {
     side other = *s;
@@ -223,25 +224,25 @@ static void record(const side *s, story_type type, bool two, double spread, doub
     assert_ok(cumulative_keep_newest(m, a, &e), &e);
 }
 
-/* ---- the stories ---- */
+/* ---- the scenarios ---- */
 
-typedef struct story {
+typedef struct scenario {
     const char *name;
     side before, after;
     const char *per; /* NULL: run */
     story_type type;
-    double samples; /* of a run of the program as it was; 0: 5000 */
+    double samples; /* samples of a run before the change; 0: 5000 */
     bool two_types;
 
-    diff_verdict total; /* the truth */
+    diff_verdict total; /* the expected result */
     bool regressed;     /* --fail-on-regression fails */
-    const char *grew;   /* this frame is found, too */
-    const char *quiet;  /* this one is not called a regression */
+    const char *grew;   /* this frame is reported too */
+    const char *quiet;  /* this frame is not reported as a regression */
     bool uniform;
-    bool is_moved; /* `quiet` is said to have moved */
-} story;
+    bool is_moved; /* `quiet` is reported as moved */
+} scenario;
 
-static const story stories[] = {
+static const scenario scenarios[] = {
     {.name = "the same"},
     {.name = "uniformly twice as slow",
      .after = {.speed = 0.5},
@@ -260,7 +261,7 @@ static const story stories[] = {
      .quiet = "mark",
      .regressed = true},
     {.name = "faster", .after = {.frame = "copy", .times = 0.1}, .quiet = "sort"},
-    {.name = "all of it faster",
+    {.name = "everything faster",
      .after = {.speed = 3},
      .total = DIFF_SHRANK,
      .quiet = "sort",
@@ -286,12 +287,12 @@ static const story stories[] = {
      .quiet = "mark",
      .regressed = true},
     {.name = "more threads, done sooner", .after = {.seconds = 2.5}},
-    {.name = "a longer look at a service",
+    {.name = "a longer recording of a service",
      .per = "second",
      .before = {.seconds = 10},
      .after = {.seconds = 40, .speed = 0.25}},
     {.name = "a busier service, by requests", .per = "1000,4000", .after = {.speed = 0.25}},
-    {.name = "twice the work a request",
+    {.name = "twice the work per request",
      .per = "1000,4000",
      .after = {.speed = 0.125},
      .total = DIFF_GREW,
@@ -335,7 +336,7 @@ typedef struct pair {
     recording r[2][RUNS];
 } pair;
 
-static void look(pair *p, const story *s, int after, size_t i, size_t n, rng *r, double spread)
+static void look(pair *p, const scenario *s, int after, size_t i, size_t n, rng *r, double spread)
 {
     err e = {0};
     per by;
@@ -352,7 +353,7 @@ static void look(pair *p, const story *s, int after, size_t i, size_t n, rng *r,
     p->r[after][i] = (recording){v, amount.v, amount.samples};
 }
 
-static diff compare(pair *p, const story *s, size_t n, rng *r, double spread, const diff_opts *o)
+static diff compare(pair *p, const scenario *s, size_t n, rng *r, double spread, const diff_opts *o)
 {
     err e = {0};
     diff d;
@@ -376,7 +377,7 @@ static bool grew(const diff *d, const char *name)
     return r && !r->moved && (r->flat == DIFF_GREW || r->cum == DIFF_GREW);
 }
 
-/* ---- what holds in every comparison ---- */
+/* ---- invariants of every comparison ---- */
 
 static void adds_up(const diff *d)
 {
@@ -402,7 +403,7 @@ typedef struct tally {
     int alarms, missed, uniform, quiet_broken, moved;
 } tally;
 
-static void count(tally *t, const story *s, const diff *d)
+static void count(tally *t, const scenario *s, const diff *d)
 {
     const diff_row *quiet = s->quiet ? row_of(d, s->quiet) : NULL;
     bool found = d->total.cum == s->total || (s->total == DIFF_NOISE && s->grew);
@@ -420,99 +421,102 @@ static uint64_t first_seed(void)
     return s ? strtoull(s, NULL, 10) : 1;
 }
 
-/* 5 % of 200 is 10; with three deviations of the binomial 19. */
+/* 5 % of 200 is 10; plus three standard deviations of the binomial, 19. */
 enum { ALARMS_MOST = 19, QUIET_LEAST = SEEDS - ALARMS_MOST, FOUND_LEAST = SEEDS * 95 / 100 };
 
-static void tell(const story *s, size_t n, const tally *t)
+static void judge(const scenario *s, size_t n, const tally *t)
 {
     if (t->alarms > ALARMS_MOST || SEEDS - t->missed < FOUND_LEAST ||
         t->quiet_broken > ALARMS_MOST || (s->uniform && t->uniform < QUIET_LEAST) ||
         (s->is_moved && t->moved < QUIET_LEAST))
-        fail_msg("%s, %zu a side: %d alarms, %d missed, %d times %s grew, %d uniform, %d moved",
+        fail_msg("%s, %zu per side: %d alarms, %d missed, %d times %s grew, %d uniform, %d moved",
                  s->name, n, t->alarms, t->missed, t->quiet_broken, s->quiet ? s->quiet : "-",
                  t->uniform, t->moved);
-    print_message("# %-36s %zu a side: found in %d of %d, false alarms in %d\n", s->name, n,
+    print_message("# %-36s %zu per side: found in %d of %d, false alarms in %d\n", s->name, n,
                   s->regressed ? SEEDS - t->missed : 0, SEEDS,
                   s->regressed ? t->quiet_broken : t->alarms);
 }
 
-/* Runs differ by `spread`: as assumed with one a side, and by another number that has to be measured. */
-static void tell_stories(size_t n, double spread)
+/* `spread` is the simulated variation between runs. With one run per side it is the value that the
+ * diff assumes; with several runs the diff has to measure it. */
+static void run_scenarios(size_t n, double spread)
 {
-    for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         tally t = {0};
         for (uint64_t seed = first_seed(); seed < first_seed() + SEEDS; seed++) {
             rng r = {seed * 1000003 + i};
             pair *p = calloc(1, sizeof *p);
-            diff d = compare(p, &stories[i], n, &r, spread, &(diff_opts){.spread = -1});
-            count(&t, &stories[i], &d);
+            diff d = compare(p, &scenarios[i], n, &r, spread, &(diff_opts){.spread = -1});
+            count(&t, &scenarios[i], &d);
             adds_up(&d);
             arena_free(&p->a);
             free(p);
         }
-        tell(&stories[i], n, &t);
+        judge(&scenarios[i], n, &t);
     }
 }
 
 static void test_one_a_side(void **state)
 {
     (void)state;
-    tell_stories(1, RECORDINGS_SPREAD);
+    run_scenarios(1, RECORDINGS_SPREAD);
 }
 
 static void test_several_a_side(void **state)
 {
     (void)state;
-    tell_stories(RUNS, 0.03);
+    run_scenarios(RUNS, 0.03);
 }
 
-/* A pair of equal sides, or with `slower` of one that is slower by that part. */
+/* Compares two sides; `after` is slower by the fraction `slower` (0: equal). */
 static diff slowed(pair *p, size_t n, double spread, double slower, uint64_t seed)
 {
     rng r = {seed * 7919};
-    story s = {.after = {.speed = 1 / (1 + slower)}};
+    scenario s = {.after = {.speed = 1 / (1 + slower)}};
     return compare(p, &s, n, &r, spread, &(diff_opts){.spread = n > 1 ? -1 : spread});
 }
 
-/* Growth that is called visible four times in five is found about as often: the total's, by a uniform slowdown.
- * Between runs that is said of the noise that was measured, so the mean over pairs is taken. */
-static void promise(size_t n, double spread)
+/* A uniform slowdown by the growth that diff_detectable returns (80 % probability) is detected
+ * about that often. With several runs per side, that growth depends on the measured noise, so the
+ * mean over pairs is used. */
+static void check_detectable(size_t n, double spread)
 {
     int found = 0;
-    double said = 0;
+    double growth = 0;
     for (int turn = 0; turn < 2; turn++)
         for (uint64_t seed = first_seed(); seed < first_seed() + SEEDS; seed++) {
             pair *p = calloc(1, sizeof *p);
-            diff d = slowed(p, n, spread, turn ? said / SEEDS : 0, seed);
+            diff d = slowed(p, n, spread, turn ? growth / SEEDS : 0, seed);
             if (turn)
                 found += d.total.cum == DIFF_GREW;
             else
-                said += diff_detectable(&d, 1);
+                growth += diff_detectable(&d, 1);
             arena_free(&p->a);
             free(p);
         }
-    print_message("# %zu a side: a growth of %.1f %% found in %d of %d\n", n, 100 * said / SEEDS,
-                  found, SEEDS);
+    print_message("# %zu per side: a growth of %.1f %% found in %d of %d\n", n,
+                  100 * growth / SEEDS, found, SEEDS);
     assert_true(found >= SEEDS * 7 / 10);
 }
 
-static void test_promise(void **state)
+static void test_detectable_growth(void **state)
 {
     (void)state;
-    promise(1, 0.05);
-    promise(1, 0.01);
-    promise(RUNS, 0.03);
+    check_detectable(1, 0.05);
+    check_detectable(1, 0.01);
+    check_detectable(RUNS, 0.03);
 }
 
-/* With one a side and counts alone, runs that differ by more than chance raise alarms: what `spread` is for. */
-static void test_counts_alone_do_not_do(void **state)
+/* With one run per side and no spread, the diff considers only sampling noise, so differences
+ * between runs raise false alarms. */
+static void test_sampling_error_alone_raises_false_alarms(void **state)
 {
     (void)state;
     int alarms = 0;
     for (uint64_t seed = first_seed(); seed < first_seed() + SEEDS; seed++) {
         rng r = {seed};
         pair *p = calloc(1, sizeof *p);
-        diff d = compare(p, &stories[0], 1, &r, 0.05, &(diff_opts){.spread = 0});
+        diff d = compare(p, &scenarios[0], 1, &r, 0.05, &(diff_opts){.spread = 0});
         alarms += diff_regressed(&d);
         arena_free(&p->a);
         free(p);
@@ -526,7 +530,7 @@ static void test_itself_is_empty(void **state)
     static const char *const pers[] = {"run", "second", "3,3", "calibration:^spin$"};
     for (size_t i = 0; i < 4; i++) {
         rng r = {first_seed() + i};
-        story s = {.per = pers[i]};
+        scenario s = {.per = pers[i]};
         pair *p = calloc(1, sizeof *p);
         err e = {0};
         diff d;
@@ -545,8 +549,10 @@ static void test_itself_is_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_a_side),      cmocka_unit_test(test_several_a_side),
-        cmocka_unit_test(test_promise),         cmocka_unit_test(test_counts_alone_do_not_do),
+        cmocka_unit_test(test_one_a_side),
+        cmocka_unit_test(test_several_a_side),
+        cmocka_unit_test(test_detectable_growth),
+        cmocka_unit_test(test_sampling_error_alone_raises_false_alarms),
         cmocka_unit_test(test_itself_is_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

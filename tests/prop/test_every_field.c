@@ -1,12 +1,12 @@
 /* No silent loss, field by field: the tables of every layout and dialect (wire/schema.h, format/dialects.h) and of
- * pprof say which fields exist; files made by protoc set them.  Each is changed in turn, and then
+ * pprof define the fields; files that protoc wrote set them.  Each is changed in turn, and then
  *
- *   read      the change shows in the model, or in the ledger, or is refused
- *   written   what was read is read back as the same, or the writer's ledger names what differs
+ *   read      the change appears in the model or in the ledger, or the file is rejected
+ *   written   the model is read back unchanged, or the writer's ledger names the difference
  *
- * A field that the tables have and no file sets fails: the list is theirs, not the test's. */
+ * The test fails if no file sets a field of the tables, so a new field cannot be forgotten. */
 #include "../support/test.h"
-#include "../support/told.h"
+#include "../support/ledger_judge.h"
 
 #include "format/dialects.h"
 #include "format/format.h"
@@ -63,7 +63,7 @@ typedef struct mutation {
     coverage *met;
     const subject *of;
     const char *file;
-    char *bytes; /* a copy that is changed and put back */
+    char *bytes; /* a copy; each change is undone */
     size_t n;
     uint64_t all;
     ledger lost;
@@ -85,7 +85,8 @@ static bool same_losses(const ledger *a, const ledger *b)
     return memcmp(n[0], n[1], sizeof n[0]) == 0;
 }
 
-/* Written in its format and read again: the same, or somebody says why not. */
+/* Writes the model in its format and reads it again: it is unchanged, or a ledger or an error gives
+ * the reason. */
 static bool comes_back(const subject *s, const model *m)
 {
     arena a = {0};
@@ -98,7 +99,7 @@ static bool comes_back(const subject *s, const model *m)
     assert_ok(
         s->format->read(s->format, buf_view(&out), &(read_opts){.ledger = &l}, &a, &back, &v, &e),
         &e);
-    bool good = as_told(m, &back, &l);
+    bool good = equal_by_ledger(m, &back, &l);
     buf_free(&out);
     arena_free(&a);
     return good;
@@ -139,7 +140,8 @@ static void change_fields(mutation *x, const message_desc *m, pb_cur c, const ch
         if (d->type == FT_MESSAGE)
             change_fields(x, d->message, pb_message(&c, &f), here);
         else if (f.wire != 2 || f.value)
-            try_change(x, end - 1, here); /* the last byte: no varint changes its length */
+            try_change(x, end - 1,
+                       here); /* changes the last byte, so that no varint changes its length */
         if (f.wire == 2 && field_packable(d))
             for (const uint8_t *p = f.data; p + 1 < f.data + f.value; p++)
                 if (*p < 0x80) try_change(x, (size_t)(p - c.base), here);
@@ -164,7 +166,7 @@ static size_t change_file(coverage *met, const subject *s, const char *file)
     return x.silent + x.unlike;
 }
 
-/* all: every field of the tables has to be set by one of the files. */
+/* With `all`, each field of the tables must be set by one of the files. */
 static void check(const subject *s, bool all)
 {
     coverage met = {0}, done = {0};
@@ -228,7 +230,7 @@ static void test_otlp(void **state)
     check_layout(&format_otlp_1_9, LAYOUT_1_9, "v1_9", NULL);
 }
 
-/* Read as they are, written in the current layout. */
+/* Older layouts are read directly and written in the current layout. */
 static void test_older_layouts(void **state)
 {
     (void)state;

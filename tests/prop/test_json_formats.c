@@ -1,9 +1,9 @@
-/* Chrome traces and speedscope files, random: they agree with a naive reading of the same intervals,
- * and text -> model -> text -> model is the same model, or the ledger says what was lost.  Random
- * models, written and read back: no value disappears, and they differ by what the ledger says and nothing else. */
+/* Random Chrome traces and speedscope files: they agree with a naive reading of the same intervals,
+ * and text -> model -> text -> model gives the same model, or the ledger lists the losses. Random
+ * models that are written and read back lose no value, and differ only by what the ledger lists. */
 #include "../support/format_text.h"
 #include "../support/mild.h"
-#include "../support/told.h"
+#include "../support/ledger_judge.h"
 
 #include "format/chrome.h"
 #include "format/speedscope.h"
@@ -17,7 +17,7 @@ typedef struct span_of {
     int from, to, name, thread;
 } span_of;
 
-/* Intervals that nest: each lies in a gap of the one around it. */
+/* Makes nested intervals: each is in a gap of the one around it. */
 static size_t random_forest(rng *r, span_of *v)
 {
     size_t n = 0;
@@ -42,7 +42,7 @@ static size_t random_forest(rng *r, span_of *v)
     return n;
 }
 
-/* The outer one first; of two that are alike the one that was made first, as random_forest() makes
+/* Orders the outer interval first; of equal ones the one made first, as random_forest() makes
  * parents before children. */
 static int by_nesting(const void *left, const void *right)
 {
@@ -52,7 +52,7 @@ static int by_nesting(const void *left, const void *right)
     return b->to - a->to;
 }
 
-/* What is open on a thread during [t, t + 1), from the outermost. */
+/* Appends the open intervals of a thread during [t, t + 1), outermost first. */
 static void naive(const span_of *v, size_t n, int thread, int t, buf *out)
 {
     for (size_t i = 0; i < n; i++)
@@ -125,7 +125,7 @@ static bool lost(const ledger *l, loss_concept c)
     return false;
 }
 
-/* Several events without length at one moment: their order is not in the model, and some are gone with it. */
+/* Simultaneous events without length: the model lacks their order, and some are lost with it. */
 static void only_order_is_lost(const ledger *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -134,12 +134,13 @@ static void only_order_is_lost(const ledger *l)
             fail_msg("%s at %s is lost", loss_name(l->v[i].concept), l->v[i].path);
 }
 
-/* in: what it was read from, or NULL. */
-static void assert_told(const model *m, const model *back, const ledger *l, const str *in)
+/* `in` is the input that m was read from, or NULL. */
+static void assert_equal_by_ledger(const model *m, const model *back, const ledger *l,
+                                   const str *in)
 {
-    if (as_told(m, back, l)) return;
+    if (equal_by_ledger(m, back, l)) return;
     if (in) print_message("# %.*s\n", (int)(in->n < 3000 ? in->n : 3000), in->p);
-    fail_msg("differs by more than the ledger says");
+    fail_msg("differs by more than the ledger lists");
 }
 
 static void check_chrome_text(str in, const span_of *v, size_t n)
@@ -148,17 +149,19 @@ static void check_chrome_text(str in, const span_of *v, size_t n)
     model m;
     err e = {0};
     ledger read = {0}, l = {0};
-    assert_ok(chrome_read(in, &(read_opts){.ledger = &read}, &a, &m, &e), &e);
+    assert_ok(chrome_read(&format_chrome, in, &(read_opts){.ledger = &read}, &a, &m, NULL, &e), &e);
     only_order_is_lost(&read);
     agree(v, n, &m);
     buf text = {0}, out = {0};
     text_model(&text, &m);
-    assert_ok(chrome_write(&m, &(write_opts){.ledger = &l}, &out, &e), &e);
+    assert_ok(chrome_write(&format_chrome, &m, &(write_opts){.ledger = &l}, &out, &e), &e);
     model back;
-    assert_ok(chrome_read(buf_view(&out), &(read_opts){.ledger = &l}, &a, &back, &e), &e);
+    assert_ok(chrome_read(&format_chrome, buf_view(&out), &(read_opts){.ledger = &l}, &a, &back,
+                          NULL, &e),
+              &e);
     only_order_is_lost(&l);
     agree(v, n, &back);
-    assert_told(&m, &back, &l, &in);
+    assert_equal_by_ledger(&m, &back, &l, &in);
     buf text2 = {0};
     text_model(&text2, &back);
     if (!ledger_lost(&l)) assert_string_equal(text.p, text2.p);
@@ -186,7 +189,7 @@ static void test_chrome(void **state)
         size_t n = random_forest(&r, v);
         memcpy(sorted, v, sizeof v);
         qsort(sorted, n, sizeof *sorted, by_nesting);
-        bool twins = false; /* who is outside is then a matter of the order in the file */
+        bool twins = false; /* the order in the file then decides which one is outer */
         for (size_t i = 1; i < n; i++)
             twins |=
                 !by_nesting(&sorted[i - 1], &sorted[i]) && sorted[i].name != sorted[i - 1].name;
@@ -226,7 +229,7 @@ static void random_sampled(rng *r, buf *out)
     buf_z(out, "],\"startValue\":0,\"endValue\":1000000}");
 }
 
-/* Without a unit there is no place for pauses, so a frame is open all the time. */
+/* Without a unit pauses cannot be written, so a frame is open all the time. */
 static void random_evented(rng *r, buf *out)
 {
     uint32_t open[8], depth = 0, at = 0;
@@ -269,16 +272,21 @@ static void test_speedscope(void **state)
         model m, back;
         err e = {0};
         ledger l = {0};
-        assert_ok(speedscope_read(buf_view(&in), &(read_opts){.ledger = &l}, &a, &m, &e), &e);
-        assert_ok(speedscope_write(&m, &(write_opts){.ledger = &l}, &out, &e), &e);
-        assert_ok(speedscope_read(buf_view(&out), &(read_opts){.ledger = &l}, &a, &back, &e), &e);
+        assert_ok(speedscope_read(&format_speedscope, buf_view(&in), &(read_opts){.ledger = &l}, &a,
+                                  &m, NULL, &e),
+                  &e);
+        assert_ok(speedscope_write(&format_speedscope, &m, &(write_opts){.ledger = &l}, &out, &e),
+                  &e);
+        assert_ok(speedscope_read(&format_speedscope, buf_view(&out), &(read_opts){.ledger = &l},
+                                  &a, &back, NULL, &e),
+                  &e);
         if (ledger_lost(&l)) {
             text_losses(&text, &l);
             fail_msg("lost: %s", text.p);
         }
         text_model(&text, &m), text_model(&text2, &back);
         assert_string_equal(text.p, text2.p);
-        assert_ok(speedscope_write(&back, &(write_opts){0}, &out2, &e), &e);
+        assert_ok(speedscope_write(&format_speedscope, &back, &(write_opts){0}, &out2, &e), &e);
         assert_true(str_eq(buf_view(&out), buf_view(&out2)));
         buf_free(&in), buf_free(&out), buf_free(&out2), buf_free(&text), buf_free(&text2);
         arena_free(&a);
@@ -308,7 +316,7 @@ static int64_t total(const model *m, size_t *n)
     return sum;
 }
 
-/* Any model at all: written and read it differs by what the ledger says and nothing else. */
+/* Any model that is written and read differs only by what the ledger lists. */
 static void check_model(const format *to, const model *m)
 {
     arena a = {0};
@@ -320,7 +328,8 @@ static void check_model(const format *to, const model *m)
     if (!to->write(to, m, &(write_opts){.ledger = &l}, &out, &e) ||
         !to->read(to, buf_view(&out), &(read_opts){.ledger = &l}, &a, &back, &v, &e))
         fail_here("%s: %s", to->name, e.msg);
-    if (!as_told(m, &back, &l)) fail_here("%s: differs by more than the ledger says", to->name);
+    if (!equal_by_ledger(m, &back, &l))
+        fail_here("%s: differs by more than the ledger lists", to->name);
     size_t n, n_back;
     int64_t sum = total(m, &n), sum_back = total(&back, &n_back);
     bool all = !lost(&l, LOSS_OBSERVATIONS) && !lost(&l, LOSS_TIMESTAMP);
@@ -338,7 +347,7 @@ static uint32_t add_attribute(arena *a, dict *d, const char *key, any value)
     return (uint32_t)(d->attributes.n - 1);
 }
 
-/* Lengths and beginnings that may be those of intervals, on few threads. */
+/* Sets durations and starts that are plausible for intervals, on few threads. */
 static void make_intervals(rng *r, arena *a, model *m)
 {
     dict *d = &m->dict;

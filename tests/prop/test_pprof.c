@@ -1,9 +1,10 @@
-/* pprof -> model -> pprof is the same profile with other ids, also through OTLP bytes; both readers
- * agree; any model can be written and read back.  Random messages in every legal wire form. */
+/* pprof -> model -> pprof gives the same profile with other ids, also through OTLP bytes; both
+ * readers agree; any model can be written and read back. Uses random messages in every legal wire
+ * form. */
 #include "../support/pprof_text.h"
 #include "../support/mild.h"
 #include "../support/test.h"
-#include "../support/told.h"
+#include "../support/ledger_judge.h"
 
 #include "format/dialects.h"
 #include "format/pprof.h"
@@ -25,7 +26,7 @@ static uint64_t seed_now;
 typedef struct gen {
     rng r;
     size_t n_strings, n_types;
-    uint64_t ids[3][40]; /* of mappings, locations, functions */
+    uint64_t ids[3][40]; /* ids of mappings, locations, functions */
     size_t n[3];
     bool negative_time;
 } gen;
@@ -45,7 +46,7 @@ static void put_list(gen *g, buf *b, uint32_t number, const uint64_t *v, size_t 
         return;
     }
     buf packed = {0};
-    size_t cut = one_in(&g->r, 8) ? below(&g->r, n + 1) : n; /* two pieces now and then */
+    size_t cut = one_in(&g->r, 8) ? below(&g->r, n + 1) : n; /* sometimes split in two */
     for (size_t i = 0; i < n; i++) {
         if (i == cut) pb_put_bytes(b, number, buf_view(&packed)), buf_reset(&packed);
         pb_put_varint(&packed, v[i]);
@@ -54,7 +55,7 @@ static void put_list(gen *g, buf *b, uint32_t number, const uint64_t *v, size_t 
     buf_free(&packed);
 }
 
-/* Ids 1 to n, or scattered ones. */
+/* Ids 1 to n, or sparse ones. */
 static void choose_ids(gen *g, size_t table, bool dense)
 {
     g->n[table] = 1 + below(&g->r, 12);
@@ -121,7 +122,7 @@ static void gen_functions(gen *g, buf *out)
     buf_free(&f);
 }
 
-/* Strings 1 to 6 are what labels of traces need. */
+/* Strings 1 to 6 are the ones that trace labels use. */
 static const char *const known[] = {"",
                                     "trace_id",
                                     "span_id",
@@ -244,7 +245,7 @@ static bool lost(const ledger *l, loss_concept c)
     return false;
 }
 
-/* Where two texts first differ, with the line before. */
+/* Fails at the first difference of two texts, with the line before. */
 static void assert_same_text(const buf *a, const buf *b, const char *what)
 {
     size_t i = 0;
@@ -269,7 +270,8 @@ static void check_otep239(const model *m, const buf *before)
     if (!f->write(f, m, &(write_opts){.ledger = &l}, &b, &e) ||
         !f->read(f, buf_view(&b), &(read_opts){.ledger = &l}, &a, &back, &v, &e))
         fail_here("through OTEP 0239: %s", e.msg);
-    if (!as_told(m, &back, &l)) fail_here("OTEP 0239 differs by more than the ledger says");
+    if (!equal_by_ledger(m, &back, &l))
+        fail_here("OTEP 0239 differs by more than the ledger lists");
     buf third = encode(&back, NULL), text = pprof_text(buf_view(&third));
     if (!ledger_lost(&l)) assert_same_text(before, &text, "pprof -> OTEP 0239 -> pprof");
     buf_free(&b), buf_free(&third), buf_free(&text);
@@ -304,7 +306,7 @@ static void check_message(uint64_t seed)
     ledger legs = {0};
     buf fourth = encode(&m, &legs);
     decode(buf_view(&fourth), false, &c, &again, &legs);
-    if (!as_told(&m, &again, &legs)) fail_here("differs by more than the ledger says");
+    if (!equal_by_ledger(&m, &again, &legs)) fail_here("differs by more than the ledger lists");
     check_otep239(&m, &before);
 
     buf_free(&fourth);
@@ -320,8 +322,8 @@ static void test_round_trip(void **state)
     for (uint64_t i = 0; i < MESSAGES; i++) check_message(seed_now = seed + i);
 }
 
-/* Any model at all: written and read it differs by what the ledger says and nothing else, and so does what was read,
- * written again. */
+/* Any model that is written and read differs only by what the ledger lists, and so does the result
+ * when it is written again. */
 static void check_model(const model *m, bool timestamps)
 {
     arena a = {0};
@@ -329,13 +331,13 @@ static void check_model(const model *m, bool timestamps)
     model back, again;
     buf x = encode_as(m, timestamps, &first);
     decode(buf_view(&x), false, &a, &back, &first);
-    if (m->profiles.n && !as_told(m, &back, &first))
-        fail_here("timestamps %d: differs by more than the ledger says", timestamps);
+    if (m->profiles.n && !equal_by_ledger(m, &back, &first))
+        fail_here("timestamps %d: differs by more than the ledger lists", timestamps);
     buf y = encode_as(&back, timestamps, &second);
     if (ledger_lost(&second))
-        fail_here("what was read is lost: %s", loss_name(second.v[0].concept));
+        fail_here("the second round trip loses: %s", loss_name(second.v[0].concept));
     decode(buf_view(&y), false, &a, &again, &second);
-    if (digest_all(&back) != digest_all(&again)) fail_here("came back as something else");
+    if (digest_all(&back) != digest_all(&again)) fail_here("read back as another format");
     buf_free(&x), buf_free(&y);
     arena_free(&a);
 }

@@ -1,5 +1,5 @@
-/* Over every file of the corpus and random models: a tree holds what its samples hold, and the clever
- * sums are those of a loop that anybody can read. */
+/* For every file of the corpus and random models: the sums of a tree equal those of its samples,
+ * and flat tables equal those of a naive loop. */
 #include "../support/random_model.h"
 #include "../support/test.h"
 #include "format/format.h"
@@ -9,7 +9,7 @@
 #include <ftw.h>
 #include <string.h>
 
-enum { NAIVE_FRAMES = 200000 }; /* more frames than that: the naive table would take too long */
+enum { NAIVE_FRAMES = 200000 }; /* with more frames, the naive table would take too long */
 
 static int64_t sum_of(const model *m, const profile *p)
 {
@@ -43,7 +43,7 @@ static void check_tree(const view *v, const tree_opts *o, int64_t want, arena *a
     }
 }
 
-/* Self and cumulative values, the slow way: for every row and every frame, is it in there? */
+/* Self and cumulative values by a naive loop over all rows and frames. */
 static void check_flat(const view *v, arena *a)
 {
     flat f;
@@ -107,7 +107,8 @@ static void test_random(void **state)
         arena a = {0};
         rng r = {hash_mix(rnd_seed(seed), seed)};
         model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 300});
-        for (size_t i = 0; i < m.values.n; i++) m.values.v[i] %= 100000; /* sums that fit */
+        for (size_t i = 0; i < m.values.n; i++)
+            m.values.v[i] %= 100000; /* sums that do not saturate */
         check_model(&m, (granularity)(seed % GRANULARITY_COUNT));
         arena_free(&a);
     }

@@ -1,5 +1,5 @@
-/* decode(encode(m)) = m, encode(decode(b)) is a fixed point, and all paths agree: over random models
- * of every shape and over the files of the corpus. */
+/* decode(encode(m)) = m, encode(decode(b)) is a fixed point, and all code paths agree, for
+ * random models of every shape and the files of the corpus. */
 #include "../support/digest.h"
 #include "../support/random_model.h"
 #include "../support/test.h"
@@ -14,7 +14,7 @@
 
 enum { MODELS = 300 };
 
-static uint64_t seed_now; /* of the model being tested */
+static uint64_t seed_now; /* seed of the model being tested */
 
 #define fail_here(...)                                                                             \
     do {                                                                                           \
@@ -30,7 +30,8 @@ static void assert_equal_models(const model *a, const model *b, const char *what
 
 static void assert_equal_bytes(const buf *a, const buf *b, const char *what)
 {
-    if (a->n != b->n || (a->n && memcmp(a->p, b->p, a->n) != 0)) fail_here("%s: other bytes", what);
+    if (a->n != b->n || (a->n && memcmp(a->p, b->p, a->n) != 0))
+        fail_here("%s: the bytes differ", what);
 }
 
 static buf encode(const model *m, layout l, bool refs, simd_mode simd)
@@ -50,11 +51,11 @@ static model decode(const buf *in, layout l, simd_mode simd, arena *a)
     char text[512];
     if (!otlp_decode(in->p, in->n, &(otlp_decode_opts){.layout = l, .simd = simd}, a, &m, &e))
         fail_here("decode: %s", err_text(&e, text, sizeof text));
-    if (m.n_unknown) fail_here("we wrote a field that we do not know");
+    if (m.n_unknown) fail_here("the encoder wrote an unknown field");
     return m;
 }
 
-/* Everything that has to hold for one model and one way to write it. */
+/* All checks of one model and one set of options. */
 static void check_layout(const model *m, layout l, bool refs)
 {
     arena a = {0};
@@ -92,7 +93,7 @@ static void check_json(const model *m, layout l)
     arena_free(&a);
 }
 
-/* Totals by content of stack, attributes and link, before and after. */
+/* Compares totals by stack, attributes and link, before and after. */
 static void check_canonical(const model *m)
 {
     arena a = {0};
@@ -151,7 +152,7 @@ static void random_models_round_trip(void **state)
     each_model(check_codec, 1, (random_opts){.zero_first = true});
 }
 
-/* Tables whose first entry is something: against the rules, and seen in the wild. */
+/* Tables whose first entry is not the zero value: against the rules, but found in real files. */
 static void without_zero_entries(void **state)
 {
     (void)state;
@@ -170,11 +171,11 @@ static void canonical_keeps_totals(void **state)
     each_model(check_order, 20000, (random_opts){.zero_first = true});
 }
 
-/* ---- the packed kernels, directly ---- */
+/* ---- the packed kernels ---- */
 
 enum { MOST = 700 };
 
-/* Reads len bytes with the portable kernel and with `path`; the count. */
+/* Reads len bytes with the portable kernel and with `path`, and returns the count. */
 static ptrdiff_t read_same(const hot_path *path, const uint8_t *in, size_t len, uint32_t *a)
 {
     static uint32_t b[MOST * 5 + HOT_SLACK];
@@ -202,9 +203,10 @@ static void check_packed(const hot_path *path, rng r)
             fail_here("writers differ");
         memcpy(in, p, len);
         if (read_same(path, in, len, a) != (ptrdiff_t)n || (n && memcmp(a, v, n * sizeof *v) != 0))
-            fail_here("not what was written");
+            fail_here("the values differ from those written");
         if (len) in[below(&r, len)] ^= (uint8_t)(1 + below(&r, 255));
-        (void)read_same(path, in, len, a); /* one byte is broken: any answer, but the same */
+        (void)read_same(path, in, len,
+                        a); /* one byte is broken: any result, but the same in both */
     }
 }
 
@@ -220,7 +222,7 @@ static void packed_kernels_agree(void **state)
     }
 }
 
-/* ---- files of the world ---- */
+/* ---- files of the corpus ---- */
 
 static void corpus_dir(char *out, size_t n)
 {
@@ -272,7 +274,7 @@ static void corpus_round_trips(void **state)
 
 int main(void)
 {
-    print_message("# %d models a test; KILN_SEED=N repeats from N\n", MODELS);
+    print_message("# %d models per test; KILN_SEED=N starts at N\n", MODELS);
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_models_round_trip),
         cmocka_unit_test(without_zero_entries),

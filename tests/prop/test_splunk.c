@@ -1,9 +1,9 @@
-/* Splunk's log records -> model -> log records -> model, with text and with pprof bodies, binary and JSON: equal, or
- * unequal exactly by what the ledger says (support/told.h).  Random text records of every form that the grammar
- * allows; random models as pprof bodies. */
+/* Splunk's log records -> model -> log records -> model, with text and with pprof bodies, binary
+ * and JSON: equal, or different exactly by what the ledger lists (support/ledger_judge.h). Uses random text
+ * records of every form that the grammar allows, and random models as pprof bodies. */
 #include "../support/random_model.h"
 #include "../support/test.h"
-#include "../support/told.h"
+#include "../support/ledger_judge.h"
 
 #include "format/splunk_internal.h"
 #include "wire/dump.h"
@@ -71,7 +71,7 @@ static void put_text(rng *r, bool flags, buf *out)
     buf_free(&body);
 }
 
-/* flags: a 32-bit field, which text of a message cannot show. */
+/* `flags` adds a 32-bit field, which the text form of a message cannot represent. */
 static buf random_logs(rng *r, bool flags)
 {
     static const char *const languages[] = {"java", "node", "dotnet", "cpp"};
@@ -109,15 +109,15 @@ static buf write_it(const model *m, ledger *l)
     return out;
 }
 
-static void assert_told(const model *m, const model *back, const ledger *l, uint64_t seed,
-                        const char *what)
+static void assert_equal_by_ledger(const model *m, const model *back, const ledger *l,
+                                   uint64_t seed, const char *what)
 {
-    if (!as_told(m, back, l))
-        fail_msg("KILN_SEED=%llu: %s: differs by more than the ledger says",
+    if (!equal_by_ledger(m, back, l))
+        fail_msg("KILN_SEED=%llu: %s: differs by more than the ledger lists",
                  (unsigned long long)seed, what);
 }
 
-/* OTLP/JSON has ids in hex; the schema has them as they stand. */
+/* OTLP/JSON has ids in hex; the schema has them raw. */
 static void put_hex_ids(buf *out, str json)
 {
     for (size_t i = 0; i < json.n;) {
@@ -135,7 +135,7 @@ static void put_hex_ids(buf *out, str json)
     }
 }
 
-/* The same records as JSON are the same model. */
+/* Checks that the same records as JSON give the same model. */
 static void check_json(str in, const model *m, uint64_t seed)
 {
     arena a = {0};
@@ -147,13 +147,12 @@ static void check_json(str in, const model *m, uint64_t seed)
     put_hex_ids(&hex, buf_view(&json));
     read_it(buf_view(&hex), &a, &of_json, NULL);
     if (!model_equal(m, &of_json, &e))
-        fail_msg("KILN_SEED=%llu: JSON says something else at %s", (unsigned long long)seed,
-                 e.path);
+        fail_msg("KILN_SEED=%llu: JSON differs at %s", (unsigned long long)seed, e.path);
     buf_free(&json), buf_free(&hex);
     arena_free(&a);
 }
 
-/* Read, written and read again: as the ledger tells, and then for good. */
+/* Reads, writes and reads again: the first round differs by what the ledger lists, the second not at all. */
 static void check_records(str in, bool json, uint64_t seed)
 {
     arena a = {0};
@@ -163,10 +162,10 @@ static void check_records(str in, bool json, uint64_t seed)
     if (json) check_json(in, &m, seed);
     buf out = write_it(&m, &l);
     read_it(buf_view(&out), &a, &back, &l);
-    assert_told(&m, &back, &l, seed, "written");
+    assert_equal_by_ledger(&m, &back, &l, seed, "written");
     buf twice = write_it(&back, &second);
     read_it(buf_view(&twice), &a, &again, &second);
-    assert_told(&back, &again, &second, seed, "written twice");
+    assert_equal_by_ledger(&back, &again, &second, seed, "written twice");
     if (json) check_json(buf_view(&out), &back, seed);
     buf_free(&out), buf_free(&twice);
     arena_free(&a);
@@ -183,7 +182,7 @@ static void test_text(void **state)
     }
 }
 
-/* Models that were no log records are written with a pprof in each. */
+/* Models that were not log records are written with one pprof each. */
 static void test_pprof(void **state)
 {
     (void)state;
@@ -194,14 +193,15 @@ static void test_pprof(void **state)
         model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 20});
         buf out = write_it(&m, &l);
         if (m.profiles.n)
-            check_records(buf_view(&out), true, seed); /* no record, no logs of Splunk's */
+            check_records(buf_view(&out), true, seed); /* without a record the input does not count
+                                                        * as Splunk's logs */
         buf_free(&out);
         arena_free(&a);
     }
 }
 
-/* Whatever a name and a file are made of: one line of the producer's grammar, a namespace, and the reader finds the
- * file and the line that were put. */
+/* For any name and file, the output is one line of the producer's grammar with a namespace, and the
+ * reader finds the file and the line. */
 static void test_native(void **state)
 {
     (void)state;

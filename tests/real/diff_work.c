@@ -1,7 +1,7 @@
 /* Three programs with a fixed amount of work, for tests/real/diff:
  *
- *   diff_work sort|parse|threads ROUNDS EXTRA    each round has two halves; the first is done EXTRA % more often
- *   diff_work load                               busy and idle by turns, as neighbours on a machine are, until it is killed
+ *   diff_work sort|parse|threads ROUNDS EXTRA    each round has two halves; the first is repeated EXTRA % more often
+ *   diff_work load                               alternately busy and idle, as a neighbour on the machine, until killed
  *
  * EXTRA 20 makes the whole about 10 % slower. */
 #include <pthread.h>
@@ -115,7 +115,8 @@ __attribute__((noinline)) static void relax(matrices *m)
 
 static long rounds, extra;
 
-/* How often the first half is done in round i: EXTRA more in a hundred rounds, evenly. */
+/* The number of repetitions of the first half in round i: EXTRA more in a hundred rounds, evenly
+ * distributed. */
 static int times(long i) { return 1 + ((i + 1) * extra / 100 > i * extra / 100); }
 
 static void *matrix_thread(void *unused)

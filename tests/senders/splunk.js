@@ -30,7 +30,7 @@ function inSpan(name, parent, work) {
     span.end();
 }
 
-// Whoever brings this baggage wants a snapshot of the whole trace.
+// This baggage requests a snapshot of the whole trace.
 const wanted = propagation.setBaggage(context.active(),
     propagation.createBaggage({ 'splunk.trace.snapshot.volume': { value: 'highest' } }));
 

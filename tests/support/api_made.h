@@ -1,4 +1,5 @@
-/* tests/support/api_made.h - a profile with one of everything, made through kiln.h, and what a caller must see in it. */
+/* tests/support/api_made.h - builds a profile with one of everything through kiln.h, and checks
+ * what a caller sees in it. */
 #pragma once
 #include <kiln/kiln.h>
 
@@ -235,7 +236,7 @@ static inline void looks_right(const kiln_profiles *p)
     look_at_samples(p);
 }
 
-/* The ways to write one. */
+/* The options with which a profile is written. */
 static const kiln_write_options writes[] = {
     {.size = sizeof(kiln_write_options)},
     {.size = sizeof(kiln_write_options), .format = "otlp-1.9"},

@@ -1,5 +1,6 @@
-/* tests/support/bad_vfs.h - an SQLite VFS over the usual one that fails when it is told to: the n-th write, sync or open, once or
- * from then on, as a full disk, a broken one, or one that takes half of what it is given; or that is the end of the process. */
+/* tests/support/bad_vfs.h - an SQLite VFS over the default one that fails on demand: the n-th
+ * write, sync or open, once or from then on, as a full disk, a broken disk or a short write; or
+ * that kills the process there. */
 #pragma once
 #include <signal.h>
 #include <sqlite3.h>
@@ -18,25 +19,25 @@ typedef enum bad_kind {
     BAD_OPEN,
     BAD_DIE_TORN,     /* half of a write, then SIGKILL */
     BAD_DIE_UNSYNCED, /* before a sync of the journal */
-    BAD_DIE_JOURNAL,  /* after it */
+    BAD_DIE_JOURNAL,  /* after a sync of the journal */
     BAD_DIE_DATABASE, /* after a sync of a database: compaction */
-    BAD_DIE_ANSWER,   /* before the first answer that follows a sync (bad_disk.c) */
-    BAD_DIE_ANSWERED, /* after it */
+    BAD_DIE_ANSWER,   /* before the first response after a sync (bad_disk.c) */
+    BAD_DIE_ANSWERED, /* after that response */
 } bad_kind;
 
 typedef struct bad_plan {
     bad_kind kind;
-    long after;    /* calls that go well first */
-    bool for_good; /* all that follow fail, too */
+    long after;    /* calls that succeed first */
+    bool for_good; /* all later calls fail too */
     long n_calls, n_failed;
 } bad_plan;
 
 static bad_plan bad_own;
-static bad_plan *bad_now = &bad_own; /* or what another process writes */
-static bool bad_no_sync = true;      /* syncs are counted, not done: tests do not cut the power */
-static long bad_synced;              /* how often */
+static bad_plan *bad_now = &bad_own; /* or a plan that another process writes */
+static bool bad_no_sync = true;      /* syncs are only counted: tests do not interrupt the power */
+static long bad_synced;              /* number of syncs */
 
-/* Does this call of the kind fail?  From any thread. */
+/* Returns whether this call fails. Safe in any thread. */
 static bool bad_hits(bad_kind kind)
 {
     if (__atomic_load_n(&bad_now->kind, __ATOMIC_ACQUIRE) != kind) return false;
@@ -48,18 +49,18 @@ static bool bad_hits(bad_kind kind)
 
 static void bad_end(void) { raise(SIGKILL); }
 
-/* What would be left of a file without power: its bytes at the last sync, kept in this directory under its inode.  NULL: nobody
- * asks.  power.h cuts it. */
+/* The directory with the bytes of each file at its last sync, named by inode: the data that
+ * survives a power failure. NULL: not recorded. power.h uses it. */
 static const char *bad_power;
 
 typedef struct bad_file {
     sqlite3_file base;
     sqlite3_file *real;
-    bool database; /* not the journal */
+    bool database; /* otherwise the journal */
     char path[512];
 } bad_file;
 
-/* All of it or what was there before. */
+/* Replaces the copy as a whole. */
 static bool bad_copy(const char *from, const char *to)
 {
     static __thread char piece[1 << 16];
@@ -74,8 +75,8 @@ static bool bad_copy(const char *from, const char *to)
     return ok && rename(next, to) == 0;
 }
 
-/* Where the bytes of this file are kept; false: there is none. */
-static bool bad_kept(const char *path, char out[600])
+/* Writes the path of the copy of this file. Returns false if there is none. */
+static bool bad_synced_copy(const char *path, char out[600])
 {
     struct stat st;
     if (!bad_power || stat(path, &st) != 0) return false;
@@ -85,7 +86,7 @@ static bool bad_kept(const char *path, char out[600])
 static bool bad_keep(const bad_file *f)
 {
     char to[600] = "";
-    return !bad_power || !f->path[0] || (bad_kept(f->path, to) && bad_copy(f->path, to));
+    return !bad_power || !f->path[0] || (bad_synced_copy(f->path, to) && bad_copy(f->path, to));
 }
 
 #define REAL(f) (((bad_file *)(void *)(f))->real)
@@ -201,16 +202,16 @@ static int bad_open(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int 
     return rc;
 }
 
-/* Another file may get its inode. */
+/* Removes the copy of a deleted file, because another file may get its inode. */
 static int bad_delete(sqlite3_vfs *v, const char *path, int sync)
 {
     (void)v;
     char kept[600] = "";
-    if (bad_kept(path, kept)) (void)remove(kept);
+    if (bad_synced_copy(path, kept)) (void)remove(kept);
     return bad_real->xDelete(bad_real, path, sync);
 }
 
-/* Registered as "bad"; `usual`: and taken by who names none. */
+/* Registers the VFS as "bad", and with `usual` also as the default. */
 static void bad_vfs_register(bool usual)
 {
     static sqlite3_vfs v;

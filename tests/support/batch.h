@@ -10,8 +10,8 @@
 typedef struct batch_opts {
     str other;          /* string_table[4]; empty: "other" */
     uint64_t name;      /* function 2: name_strindex; 0: 4 */
-    uint64_t stack[3];  /* of the profile's sample; 0: 1, 2 and 1 */
-    uint64_t attribute; /* of profile 1's sample; 0: none */
+    uint64_t stack[3];  /* stack of each profile's sample; 0: 1, 2 and 1 */
+    uint64_t attribute; /* attribute of profile 1's sample; 0: none */
     str id;             /* profile_id of profile 1 */
     str resource;       /* service.name of resource B; empty: "b" */
     str scope;          /* name of its scope; empty: "scope" */

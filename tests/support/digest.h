@@ -1,6 +1,6 @@
-/* tests/support/digest.h - what a model says, whatever the numbers of its tables: each profile and
- * each {stack, set of attributes, link} as a hash of its content, with its totals.  Written plainly
- * and apart from the code it judges. */
+/* tests/support/digest.h - a digest of the contents of a model, independent of the numbers of its
+ * tables: each profile and each {stack, set of attributes, link} as a hash of its content, with its
+ * totals. Written plainly and independently of the code under test. */
 #pragma once
 #include "base/hash.h"
 #include "model/model.h"
@@ -43,7 +43,8 @@ static inline int digest_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* A set: order and repeats do not matter; the zero attribute says nothing. */
+/* Hashes a set of attributes: order and repeats do not matter; the zero attribute does not
+ * count. */
 static inline uint64_t digest_attr_set(const dict *d, const uint32_t *v, size_t n)
 {
     static const attribute zero;
@@ -99,7 +100,8 @@ static inline uint64_t digest_keyvalues(const keyvalues *kv, uint64_t h)
     return digest_any(h, &list);
 }
 
-/* What decides whether profiles are of one kind: resource, scope, types, period, attributes. */
+/* Hashes the properties that profiles must share to be joined: resource, scope, types, period,
+ * attributes. */
 static inline uint64_t digest_envelope(const model *m, const profile *p)
 {
     const scope *s = &m->scopes.v[p->scope];
@@ -118,8 +120,8 @@ static inline uint64_t digest_envelope(const model *m, const profile *p)
 }
 
 typedef struct digest_row {
-    uint64_t profile, identity; /* what it belongs to, and {stack, set of attributes, link} */
-    int64_t total;              /* wraps: a check sum */
+    uint64_t profile, identity; /* its profile, and {stack, set of attributes, link} */
+    int64_t total;              /* wraps, as a checksum */
     uint64_t observations;      /* sum of hashes of (time, value); order does not matter */
 } digest_row;
 
@@ -135,8 +137,8 @@ static inline int digest_row_order(const void *a, const void *b)
     return x->identity < y->identity ? -1 : x->identity > y->identity;
 }
 
-/* Rows of all samples, sorted, one row per profile and identity.  by_number: profiles are told apart
- * by their place in the model rather than by content.  The caller frees v. */
+/* Returns the rows of all samples, sorted, one row per profile and identity. With by_number, a
+ * profile is identified by its position in the model instead of its content. The caller frees v. */
 static inline digest_rows digest_model(const model *m, bool by_number)
 {
     digest_rows out = {0};
@@ -173,7 +175,7 @@ static inline digest_rows digest_model(const model *m, bool by_number)
     return out;
 }
 
-/* ---- all that a model says, in its order ---- */
+/* ---- all contents of a model, in order ---- */
 
 static inline uint64_t digest_profile(const model *m, const profile *p)
 {

@@ -1,11 +1,10 @@
-/* tests/support/format_text.h - a format read from text and shown as text, for tables of cases.
- *
+/* tests/support/format_text.h - reads a format from text and shows the model as text, for tables of
+ * cases.
  *   {pid=7}                                    attributes of a resource, when it has any
  *   wall/nanoseconds interval                  a profile: type, and the attributes in short
  *    main;f:12:3 [id=1 name=io] 5@100 2@300    a sample: stack from the root, attributes,
  *                                              observations (value@time, value or @time)
- *
- * "thread.", "kiln." and "process." are left off the keys. */
+ * The prefixes "thread.", "kiln." and "process." of keys are omitted. */
 #pragma once
 #include "test.h"
 #include "format/format.h"
@@ -128,7 +127,8 @@ static inline void text_model(buf *b, const model *m)
     buf_putc(b, '\0');
 }
 
-/* "concept count" of what was lost (not carried), in order, separated by blanks. */
+/* Appends "concept count" of the losses (not of what was carried), in order, separated by
+ * spaces. */
 static inline void text_losses(buf *b, const ledger *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -141,7 +141,7 @@ static inline void text_losses(buf *b, const ledger *l)
 typedef struct read_case {
     const char *name, *in;
     const char *want;  /* the model; NULL: it fails with ... */
-    const char *fails; /* ... this text, or what was lost when it does not fail */
+    const char *fails; /* ... this text, or the losses when it does not fail */
 } read_case;
 
 static inline void check_read(const format *f, const read_case *c)
@@ -170,8 +170,8 @@ static inline void check_read(const format *f, const read_case *c)
     arena_free(&a);
 }
 
-/* Every beginning of the text: read or refused with a place inside it, never anything else.  Each in
- * memory of exactly its size, so that a sanitizer sees a byte too far. */
+/* Reads every prefix of the text: it is accepted, or rejected with an offset inside it. Each is in
+ * memory of exactly its size, so that a sanitizer detects a read past the end. */
 static inline void check_truncation(const format *f, str in)
 {
     for (size_t n = 0; n <= in.n; n++) {
@@ -192,7 +192,7 @@ static inline void check_truncation(const format *f, str in)
     }
 }
 
-/* Every budget: the same model, or ERR_LIMIT. */
+/* With every budget the model is the same, or the error is ERR_LIMIT. */
 static inline void check_budgets(const format *f, str in)
 {
     buf want = {0};
@@ -211,10 +211,10 @@ static inline void check_budgets(const format *f, str in)
                 want = b, enough = budget;
             else
                 buf_free(&b);
-        } else if (e.code != ERR_LIMIT) {
+        } else if (!err_exhausted(&e)) {
             fail_msg("budget %zu: %s", budget, e.msg);
         } else if (enough && budget > 4 * enough) {
-            fail_msg("budget %zu is refused, %zu was enough", budget, enough);
+            fail_msg("budget %zu is rejected, %zu was enough", budget, enough);
         }
         arena_free(&a);
     }

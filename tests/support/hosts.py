@@ -1,5 +1,5 @@
-"""Programs that run under the agent, for the tests in tests/e2e: started with an environment of their own, looked at
-through /proc while they run, and asked for what the agent reported."""
+"""Programs that run under the agent, for the tests in tests/e2e: started with their own environment, inspected through
+/proc while they run, with access to the agent's report."""
 import json
 import os
 import subprocess
@@ -10,7 +10,7 @@ from receivers import BUILD, SRC, Fail, Skip, in_work, need
 
 AGENT = os.path.join(BUILD, 'libkiln-agent.so')
 HOST = os.path.join(BUILD, 'tests', 'splunk_host')
-HANG = 60  # seconds: nothing here takes that long unless it hangs
+HANG = 60  # seconds: longer means a hang
 
 
 def clean_environment():
@@ -18,9 +18,9 @@ def clean_environment():
 
 
 class Host:
-    """A program that says `ready PID`, runs until its standard input ends, and has said `thread TID NAME` for each of
-    its threads.  agent=False: without the agent.  Between `ready` and `ending` (ns since the epoch) it has all its threads,
-    under their names and where they stay."""
+    """A program that prints `ready PID` and `thread TID NAME` for each of its threads, and runs until its standard input ends.
+    agent=False: without the agent.  Between `ready` and `ending` (ns since the epoch) all of its threads exist, have their
+    names and are in their final functions."""
     count = 0
 
     def __init__(self, *args, agent=True, wrap=(), **env):
@@ -31,7 +31,7 @@ class Host:
         if agent:
             full.update(LD_PRELOAD=AGENT, KILN_REPORT=self.report_path)
         full.update(env)
-        if wrap and 'LD_PRELOAD' in full:  # for the program, not for what it is started with
+        if wrap and 'LD_PRELOAD' in full:  # LD_PRELOAD is for the program, not for the wrapper
             wrap = (*wrap, 'env', 'LD_PRELOAD=' + full.pop('LD_PRELOAD'))
         self.began = time.time_ns()
         self.process = subprocess.Popen([*wrap, *args], env=full, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -74,7 +74,7 @@ class Host:
             self.process.wait()
 
     def end(self):
-        """Lets it end by itself; what it left behind is in code, lines, words and report()."""
+        """Waits for the normal end; the results are in code, lines, words and report()."""
         if self.code is None:
             self.ending = time.time_ns()
             self.process.stdin.close()
@@ -93,8 +93,8 @@ class Host:
         with open(path, encoding='utf-8') as f:
             return json.load(f)
 
-    def said(self, *parts):
-        """Lines of the agent's on standard error that have all the parts."""
+    def printed(self, *parts):
+        """Lines of the agent on standard error that contain all the parts."""
         return [w for w in self.words if w.startswith('kiln: ') and all(p in w for p in parts)]
 
     # ---- while it runs
@@ -113,14 +113,14 @@ class Host:
         return int(self.status('VmRSS').split()[0])
 
     def descriptors(self, pid=None):
-        """Those of all threads: the agent's may have a table of their own."""
+        """Descriptors of all threads: those of the agent may have a separate table."""
         tasks, found = '/proc/%d/task' % (pid or self.pid), []
         for tid in os.listdir(tasks):
             folder = os.path.join(tasks, tid, 'fd')
             try:
                 found += [os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)]
             except OSError:
-                pass  # it ended, or the descriptor was closed
+                pass  # the thread ended, or the descriptor was closed
         return found
 
 
@@ -132,7 +132,7 @@ def wait_until(condition, what, seconds=HANG):
 
 
 def build_host(source, out, *args):
-    """Compiles one of tests/e2e's programs in another way."""
+    """Compiles one of the programs of tests/e2e with other options."""
     path = in_work(out)
     p = subprocess.run([*args, os.path.join(SRC, 'tests', 'e2e', source), '-o', path], stderr=subprocess.PIPE, check=False)
     if p.returncode:

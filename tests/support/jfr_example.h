@@ -1,4 +1,5 @@
-/* tests/support/jfr_example.h - a small recording with every kind of constant, and how it must be read. */
+/* tests/support/jfr_example.h - a small recording with every kind of constant, and the expected
+ * model. */
 #pragma once
 #include "format/format.h"
 #include "jfr_make.h"
@@ -148,7 +149,7 @@ static inline void put_setting(jm *m, uint64_t id, const char *name, const char 
     jm_end(m);
 }
 
-/* An open chunk with types and constants; the caller adds events and ends it. */
+/* Begins a chunk with types and constants; the caller adds events and ends it. */
 static inline jm opened(bool fixed)
 {
     jm m = {.fixed = fixed};
@@ -160,7 +161,7 @@ static inline jm opened(bool fixed)
 static inline jm example(bool fixed)
 {
     jm m = opened(fixed);
-    put_execution(&m, 5100, 1, 1); /* before its constants: they may follow */
+    put_execution(&m, 5100, 1, 1); /* an event may precede its constants */
     put_constants(&m);
     put_setting(&m, T_EXECUTION, "period", "20 ms");
     put_execution(&m, 5200, 1, 1);
@@ -189,7 +190,7 @@ static inline bool read_it(const jm *m, const read_opts *o, arena *a, model *out
     return format_jfr.read(&format_jfr, buf_view(&m->out), o ? o : &none, a, out, &v, e);
 }
 
-/* ---- looking at the result ---- */
+/* ---- checking the result ---- */
 
 static inline const profile *profile_named(const model *m, const char *type, const char *unit)
 {

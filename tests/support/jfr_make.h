@@ -1,5 +1,5 @@
-/* tests/support/jfr_make.h - small recordings, written field by field: types from a table, constants and
- * events as the test says.  Integers as LEB128 or, with `fixed`, in full width. */
+/* tests/support/jfr_make.h - writes small recordings field by field: types from a table, constants
+ * and events as the test specifies. Integers are LEB128 or, with `fixed`, full width. */
 #pragma once
 #include "base/buf.h"
 #include <stdio.h>
@@ -15,7 +15,7 @@ typedef struct jm_field {
 typedef struct jm_class {
     unsigned id;
     const char *name;
-    jm_field fields[10]; /* up to the first without a name */
+    jm_field fields[10]; /* ends at the first without a name */
 } jm_class;
 
 enum { JM_MAX_STRINGS = 256 };
@@ -23,8 +23,8 @@ enum { JM_MAX_STRINGS = 256 };
 typedef struct jm {
     buf out;
     bool fixed;
-    size_t chunk; /* where it begins */
-    size_t event; /* where its size goes */
+    size_t chunk; /* start of the chunk */
+    size_t event; /* position of its size */
     const char *strings[JM_MAX_STRINGS];
     unsigned n_strings;
 } jm;
@@ -44,7 +44,7 @@ static inline void jm_int(jm *m, uint32_t v) { m->fixed ? jm_be(m, v, 4) : jm_va
 static inline void jm_long(jm *m, uint64_t v) { m->fixed ? jm_be(m, v, 8) : jm_var(m, v); }
 static inline void jm_byte(jm *m, unsigned v) { buf_putc(&m->out, (char)v); }
 
-static inline void jm_str(jm *m, const char *s) /* NULL: null */
+static inline void jm_str(jm *m, const char *s) /* s NULL writes null */
 {
     jm_byte(m, s ? 3 : 0);
     if (!s) return;
@@ -81,7 +81,7 @@ static inline void jm_chunk(jm *m, jm_header h)
     jm_be(m, h.major, 2);
     jm_be(m, h.minor, 2);
     for (int i = 0; i < 3; i++)
-        jm_be(m, 0, 8); /* size, checkpoint, metadata: kiln needs the size only */
+        jm_be(m, 0, 8); /* size, checkpoint, metadata: Kiln needs the size only */
     jm_be(m, h.start_ns, 8);
     jm_be(m, 1000000000, 8);
     jm_be(m, h.start_ticks, 8);
@@ -119,7 +119,7 @@ static inline unsigned jm_n_fields(const jm_class *c)
     return n;
 }
 
-/* Numbers as text that outlives the metadata. */
+/* Formats a number as text that outlives the metadata. */
 static inline const char *jm_number(unsigned v)
 {
     static char text[1024][6];
@@ -157,7 +157,7 @@ static inline void jm_metadata(jm *m, const jm_class *c, size_t n)
     buf kept = m->out;
     m->n_strings = 0;
     m->out = (buf){0};
-    jm_tree(m, c, n); /* once for the strings, which come first */
+    jm_tree(m, c, n); /* a first pass for the strings, which come first */
     buf_free(&m->out);
     m->out = kept;
     jm_begin(m, 0);

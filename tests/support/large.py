@@ -1,4 +1,4 @@
-"""Large OTLP files, written byte by byte: quick to make, and no line of Kiln's decides what is in them.
+"""Large OTLP files, written byte by byte: fast, and independent of Kiln's code.
 
 Profiles differ in their time and first sample; all share a dictionary of STACKS stacks.  SHAPES: `profiles` is one message of many
 profiles, `profile` one message of one profile, `framed` a file of many messages (the Collector's framing)."""
@@ -6,7 +6,7 @@ import random
 import struct
 
 STACKS, FUNCTIONS, DEPTH, THREADS = 2000, 500, 30, 16
-SAMPLES = 2000  # of one profile of many
+SAMPLES = 2000  # samples of each of many profiles
 BEGIN = 1_700_000_000_000_000_000
 
 
@@ -53,7 +53,7 @@ def sample(rng, time):
 
 
 def blobs(rng, n=20):
-    """Samples of SAMPLES each, one for several profiles: making every sample takes too long."""
+    """Blocks of SAMPLES samples, shared by several profiles: creating every sample separately takes too long."""
     return [b''.join(sample(rng, BEGIN + i * 10_000_000) for i in range(SAMPLES)) for _ in range(n)]
 
 
@@ -68,10 +68,10 @@ def data(profiles, words):
 
 
 def write(path, shape, size, seed=1):
-    """About `size` bytes; the number of profiles."""
+    """Writes about `size` bytes; returns the number of profiles."""
     rng = random.Random(seed)
     words, pool = dictionary(rng), blobs(rng)
-    each = 16 if shape == 'framed' else size  # profiles of a message
+    each = 16 if shape == 'framed' else size  # profiles per message
     one = len(pool[0]) + 60 + len(words) // each
     n = size // one
     with open(path, 'wb') as f:

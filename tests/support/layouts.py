@@ -1,4 +1,4 @@
-"""Facts of OTLP messages (tests/vectors/facts.py: Google's protobuf and nothing of ours) in a form that messages of an old layout
+"""Facts of OTLP messages (tests/vectors/facts.py: Google's protobuf, without code of Kiln) in a form that messages of an old layout
 and what kiln made of them in today's share: what an old layout has no other home for is in attributes under pprof.* and kiln.*,
 which unit tests check."""
 import json
@@ -10,8 +10,8 @@ sys.path.insert(0, VECTORS)
 import facts as reader  # noqa: E402
 
 LAYOUTS = ['v1_3', 'v1_4', 'v1_5', 'v1_6', 'v1_7', 'v1_8', 'v1_9', 'v1_10']
-# Empty or nearly empty bytes fit every layout; a profile without a sample type is none for facts.py and one untyped profile
-# for us.
+# Empty or nearly empty bytes fit every layout; facts.py ignores a profile without a sample type, which is one untyped profile
+# for Kiln.
 UNTYPED = {'empty', 'near_empty', 'minimal'}
 
 
@@ -24,7 +24,7 @@ def number(layout):
 
 
 def is_old(layout):
-    """Several types in a profile, one value for several timestamps."""
+    """Whether a profile may have several types, and one value for several timestamps."""
     return number(layout) < 8
 
 
@@ -37,7 +37,7 @@ def plain(attributes):
 
 
 def sample(s, old):
-    """v1.3 ... v1.7 have one value for several timestamps; ours is spread over them: compare the sum."""
+    """v1.3 ... v1.7 have one value for several timestamps; Kiln spreads it over them, so sums are compared."""
     values = [sum(s['values'])] if old and len(s['timestamps']) > 1 else s['values']
     return [s['stack'], s['modules'], s['frame_types'], values, s['timestamps'], s['link'], plain(s['attributes'])]
 
@@ -60,7 +60,7 @@ def profile(p, old):
 
 
 def scattered(k):
-    """SplitMix64, as profile_id_derive of src/model/model.c has it."""
+    """SplitMix64, as in profile_id_derive of src/model/model.c."""
     full = (1 << 64) - 1
     z = k * 0x9e3779b97f4a7c15 & full
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & full
@@ -69,7 +69,7 @@ def scattered(k):
 
 
 def lead_back(found):
-    """A profile of several types has one id; of the profiles that kiln makes of it each has its own, which leads back to that one."""
+    """A profile of several types has one id; each profile that Kiln creates from it has its own id, derived from that one."""
     ids = {x['profile']['profile_id'] for x in found if x['profile']['profile_id']}
     whole = {}
     for i in ids:
@@ -83,7 +83,7 @@ def lead_back(found):
 
 
 def profiles(facts, old):
-    """Every profile with its resource and scope, in an order that depends on nothing else."""
+    """Every profile with its resource and scope, in a canonical order."""
     out = []
     for r in facts['resources']:
         about = {k: r.get(k) for k in ('attributes', 'dropped_attributes_count', 'schema_url', 'entity_refs')}
@@ -97,7 +97,7 @@ def profiles(facts, old):
 
 
 def differ(a, b, path=''):
-    """Where two of these differ; None: nowhere."""
+    """The first difference between two of these, or None."""
     if type(a) is not type(b):
         return f'{path}: {a!r} and {b!r}'
     if isinstance(a, dict):

@@ -1,7 +1,8 @@
-/* tests/support/mild.h - random models that are hard to carry in a few respects only.
+/* tests/support/mild.h - random models that are hard to represent in a few respects only.
  *
- * A random model is full of what a format has no place for, and a ledger that names everything excuses
- * everything.  Each trait is taken out of three models in four, so that those left must come back exactly. */
+ * A random model contains much that a format cannot represent, and a ledger that lists everything
+ * excuses every difference. Each difficult trait is removed from three models in four, so that
+ * these must be restored exactly. */
 #pragma once
 #include "random_model.h"
 
@@ -13,8 +14,8 @@ static inline str mild_name(arena *a, size_t i)
     return (str){p, (size_t)snprintf(p, 24, "k%zu", i)};
 }
 
-/* Attributes are texts and integers, each with a key of its own; or they have keys that the format knows, and values
- * that may fit them. */
+/* Makes attributes texts and integers, each with its own key; or gives them keys that the format
+ * knows, and values that may fit them. */
 static inline void mild_attributes(rng *r, arena *a, const char *const *words, dict *d)
 {
     size_t n_words = 0;
@@ -32,7 +33,7 @@ static inline void mild_attributes(rng *r, arena *a, const char *const *words, d
     }
 }
 
-/* No sample has an attribute twice. */
+/* Removes repeated attributes from samples. */
 static inline void mild_sample_attrs(model *m)
 {
     for (size_t i = 0; i < m->profiles.n; i++)
@@ -84,7 +85,7 @@ static inline void mild_heads(rng *r, model *m)
     }
 }
 
-/* Every sample has one value; those of a profile with times one time too. */
+/* Gives every sample one value, and one time if its profile has times. */
 static inline void mild_shapes(model *m)
 {
     for (size_t i = 0; i < m->profiles.n; i++) {
@@ -114,7 +115,7 @@ static inline void mild_envelopes(rng *r, model *m)
                      .n_profiles = x->n_profiles};
     }
     if (!one || !m->profiles.n) return;
-    /* The first profile alone. */
+    /* Keeps only the first profile. */
     scope s = m->scopes.v[m->profiles.v[0].scope];
     m->resources.v[0] = m->resources.v[s.resource];
     m->resources.v[0].first_scope = 0;
@@ -125,7 +126,7 @@ static inline void mild_envelopes(rng *r, model *m)
     m->profiles.n = m->scopes.v[0].n_profiles = 1;
 }
 
-/* words: keys that the format knows, up to NULL; or NULL. */
+/* `words` are keys that the format knows, terminated by NULL; or NULL. */
 static inline model mild_model(rng *r, arena *a, const random_opts *o, const char *const *words)
 {
     model m = random_model(r, a, o);

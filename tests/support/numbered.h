@@ -1,4 +1,5 @@
-/* tests/support/numbered.h - profiles with a number, to count them again: its id and its time say it. */
+/* tests/support/numbered.h - profiles with a number, to count them in a store. Their id and time
+ * encode the number. */
 #pragma once
 #include "store_models.h"
 #include "model/builder.h"
@@ -21,7 +22,7 @@ static inline bool numbered_model(arena *a, uint64_t number, model *out)
     p->time_unix_nano = 1 + number;
     if (number % 2)
         memcpy(p->profile_id, &(uint64_t[2]){number, ~number},
-               16); /* the others are known by their content */
+               16); /* the others are identified by their content */
     for (uint32_t i = 0; i < 40; i++) {
         function f = {.name = builder_string(&b, (str){&"abcdefghijklmnop"[(number + i) % 8], 8})};
         line l = {.function = builder_function(&b, &f)};
@@ -35,13 +36,15 @@ static inline bool numbered_model(arena *a, uint64_t number, model *out)
     return builder_finish(&b, out, &e);
 }
 
-/* How often each number below n is in the store; *damaged: blocks and items that cannot be read. */
-static inline bool numbered_look(store *s, uint32_t *count, uint64_t n, uint64_t *damaged, err *e)
+/* Counts how often each number below n is in the store. Sets *damaged to the number of blocks and
+ * items that cannot be read. */
+static inline bool numbered_read(store_reader *r, uint32_t *count, uint64_t n, uint64_t *damaged,
+                                 err *e)
 {
     arena a = {0};
     model m;
-    store_answer x = {0};
-    bool ok = store_read(s, &(store_selector){0}, NULL, &a, &m, &x, e);
+    store_read_result x = {0};
+    bool ok = store_read(r, &(store_selector){0}, NULL, &a, &m, &x, e);
     for (size_t i = 0; ok && i < m.profiles.n; i++) {
         uint64_t number = m.profiles.v[i].time_unix_nano - 1;
         if (number < n && m.profiles.v[i].n_samples == 40) count[number]++;
@@ -52,11 +55,11 @@ static inline bool numbered_look(store *s, uint32_t *count, uint64_t n, uint64_t
     return ok;
 }
 
-/* The same of a store in which nothing is damaged. */
-static inline bool numbered_count(store *s, uint32_t *count, uint64_t n, err *e)
+/* Counts the numbers in a store that must not be damaged. */
+static inline bool numbered_count(store_reader *r, uint32_t *count, uint64_t n, err *e)
 {
     uint64_t damaged;
-    if (!numbered_look(s, count, n, &damaged, e)) return false;
+    if (!numbered_read(r, count, n, &damaged, e)) return false;
     return !damaged || err_set(e, ERR_MALFORMED, "%llu blocks or items are damaged",
                                (unsigned long long)damaged);
 }

@@ -1,5 +1,5 @@
-"""Observations whose every answer python can compute by itself, as OTLP messages by protoc's code: services with threads,
-states, traces and times in nanoseconds.  What a server answers is compared with sums over this list."""
+"""Random observations as OTLP messages, written with code that protoc generates: services with threads, states, traces and times
+in nanoseconds.  Tests compare the responses of a server with sums over the list of observations."""
 import random
 
 from receivers import otlp
@@ -8,7 +8,7 @@ SECOND = 1_000_000_000
 BEGIN = 1_760_000_000 * SECOND
 
 
-class Seen:
+class Observation:
     """One observation: a sample with one value and one timestamp."""
     __slots__ = ('service', 'type', 'unit', 'thread', 'tid', 'state', 'stack', 'time', 'value', 'trace', 'span')
 
@@ -18,7 +18,7 @@ class Seen:
 
 
 class Dictionary:
-    """Tables of a message, entry 0 of each saying nothing."""
+    """The tables of a message.  Entry 0 of each is the zero value."""
 
     def __init__(self):
         self.d, self.known = otlp.ProfilesDictionary(), {}
@@ -59,7 +59,7 @@ class Dictionary:
 
 
 def message(seen, ids=(), periods=()):
-    """One profile for each service and type; `ids`: {(service, type): 32 hex digits}, `periods`: {type: value}."""
+    """Returns one profile per service and type; `ids`: {(service, type): 32 hex digits}, `periods`: {type: value}."""
     data, d = otlp.ProfilesData(), Dictionary()
     groups = {}
     for o in seen:
@@ -96,7 +96,7 @@ TRACES = ['%032x' % (0xabc0 + i) for i in range(4)]
 
 
 def many(n=2000, seed=1, begin=BEGIN, seconds=6, grown=None):
-    """Two services, cpu and alloc, five threads.  grown: this function is on the stack four times as often."""
+    """Two services, cpu and alloc, five threads.  `grown` names a function that is on the stack more often."""
     r, out = random.Random(seed), []
     functions = ['main', 'serve', 'parse', 'query', 'render', 'compress', 'hash', 'log']
     for _ in range(n):
@@ -108,7 +108,7 @@ def many(n=2000, seed=1, begin=BEGIN, seconds=6, grown=None):
             stack = ('main', 'serve', grown)
         trace = r.choice(TRACES) if r.random() < .2 else ''
         alloc = r.random() < .1
-        out.append(Seen(service=service, type='alloc' if alloc else 'cpu', unit='bytes' if alloc else 'nanoseconds',
+        out.append(Observation(service=service, type='alloc' if alloc else 'cpu', unit='bytes' if alloc else 'nanoseconds',
                         thread='worker-%d' % tid, tid=tid + (100 if service == 'mail' else 0), state=r.choice(['', 'running', 'waiting']),
                         stack=stack, time=begin + r.randrange(seconds * SECOND), value=r.randrange(1, 5000) if alloc else 10_000_000,
                         trace=trace, span=trace and '%016x' % (int(trace, 16) + r.randrange(3))))

@@ -1,6 +1,6 @@
-"""Profiles of every shape that OTLP allows, at random: samples with several values and times, with neither, negative, unpaired,
-without a stack, in places without names; attributes of every kind on resource, scope, profile and sample; links.  And what a
-selection of them is, as docs/store.md has it, in python: what servers answer is compared with that."""
+"""Random profiles of every shape that OTLP allows: samples with several values and times, with neither, negative, unpaired,
+without a stack, in locations without names; attributes of every kind on resource, scope, profile and sample; links.  Also
+implements selections as docs/store.md defines them, to compare them with the responses of servers."""
 import collections
 import json
 import re
@@ -11,7 +11,7 @@ from receivers import otlp
 TENTH = SECOND // 10
 TRACES = ['%032x' % (0xa0 + i) for i in range(3)]
 SPANS = ['%016x' % i for i in range(1, 4)]
-# (file of the mapping, address, ((function, file, line), ...)): the innermost call first
+# (file of the mapping, address, ((function, file, line), ...)), innermost call first
 PLACES = [('/bin/app', 1, (('f', 'a.c', 3),)), ('/bin/other', 2, (('f', 'b.c', 4),)), ('', 0, (('g', '', 0),)), ('/lib/libc.so.6', 3, ()), ('', 9, ()),
           ('/bin/app', 5, (('inlined', 'i.h', 7), ('outer', 'a.c', 9))), ('/bin/app', 6, (('', 'x.c', 7),)), ('[kernel]', 7, ())]
 VALUES = [1, '1', True, 2.5, '', [1, 'a'], None]
@@ -62,7 +62,7 @@ class Tables(Dictionary):
 
 
 def set_value(to, v):
-    """Nothing for None: a value that is empty."""
+    """Leaves the value empty for None."""
     if isinstance(v, list):
         for x in v:
             set_value(to.array_value.values.add(), x)
@@ -89,13 +89,13 @@ def message(profiles):
     return data
 
 
-# ---- what is selected
+# ---- selections
 
 Row = collections.namedtuple('Row', 'profile sample values times')
 
 
 def label(p, s, key):
-    """The text of a label; None: nothing has it.  s None: of the profile alone."""
+    """The text of a label; None when there is no such label.  With s None, labels of the profile only."""
     if key in ('trace_id', 'span_id'):
         return s.link[key == 'span_id'] if s and s.link else None
     if key == 'otel.scope.name':
@@ -115,7 +115,7 @@ def fits(p, s, matchers):
 
 
 def cut(p, s, start, end):
-    """Values and times in [start, end); None: nothing is."""
+    """Values and times in [start, end); None when there are none."""
     inside = [i for i, t in enumerate(s.times) if start <= t < end]
     if not s.times or s.values and len(s.values) != len(s.times):
         return (s.values, s.times) if start <= (s.times[0] if s.times else p.time) < end else None
@@ -123,7 +123,7 @@ def cut(p, s, start, end):
 
 
 def select(profiles, matchers=(), start=0, end=1 << 64, **by):
-    """by: fields of the profile."""
+    """`by` are fields that profiles must have."""
     rows = []
     for p in profiles:
         if all(getattr(p, k) == v for k, v in by.items()):
@@ -139,14 +139,14 @@ def total(row):
 
 
 def observations(row):
-    """(time, value, how many) of what a chart counts."""
+    """(time, value, number) of the observations that a chart counts."""
     if not row.times or row.values and len(row.values) != len(row.times):
         return [(row.times[0] if row.times else row.profile.time, sum(row.values), len(row.values))]
     return [(t, row.values[i] if row.values else 1, 1) for i, t in enumerate(row.times)]
 
 
 def frames(s):
-    """Labels of the frames, the root first."""
+    """Labels of the frames, root first."""
     out = []
     for file, _, lines in reversed(s.places):
         base = file.rsplit('/', 1)[-1]

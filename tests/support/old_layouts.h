@@ -1,4 +1,4 @@
-/* tests/support/old_layouts.h - messages of v1.3 to v1.7 made by hand, their decoding, and looking at what came out. */
+/* tests/support/old_layouts.h - builds and decodes messages of v1.3 to v1.7, and inspects the result. */
 #pragma once
 #include "base/buf.h"
 #include "wire/carried.h"
@@ -113,7 +113,7 @@ static inline void put_v3_types(buf *prof, unsigned n)
     put_strings(prof, 6, words);
 }
 
-/* A decode and what belongs to it. */
+/* A decoded message with its arena, ledger and error. */
 typedef struct run {
     arena a;
     model m;
@@ -145,7 +145,7 @@ static inline void done(run *r, buf *b)
     if (b) buf_free(b);
 }
 
-/* ---- looking ---- */
+/* ---- inspecting the result ---- */
 
 static inline str type_name(const run *r, size_t profile_i)
 {
@@ -157,7 +157,7 @@ static inline void assert_str(str got, const char *want)
     if (!str_eq(got, str_of(want))) fail_msg("\"%.*s\", expected \"%s\"", STR_ARG(got), want);
 }
 
-/* The attribute with this key in a list of references; NULL: none. */
+/* Returns the attribute with this key in a list of references; NULL if there is none. */
 static inline const any *find_attr(const run *r, const uint32_t *refs, size_t n, const char *key)
 {
     for (size_t i = 0; i < n; i++) {

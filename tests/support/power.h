@@ -1,5 +1,6 @@
-/* tests/support/power.h - the power fails: of every file in a directory that bad_vfs.h watched (bad_power) is left what was synced, and of
- * what was written since then any of the sectors, as a disk that writes in its own order leaves them. */
+/* tests/support/power.h - simulates a power failure. In every file of a directory that bad_vfs.h
+ * recorded (bad_power), the synced data remains, and any sectors of later writes, as on a disk that
+ * reorders writes. */
 #pragma once
 #include "bad_vfs.h"
 #include <dirent.h>
@@ -7,11 +8,11 @@
 
 enum { POWER_SECTOR = 512 };
 
-/* The new sectors that the disk did not get are the old ones again. */
-static inline bool power_cut_file(const char *path, const char *kept, unsigned *seed)
+/* Restores the sectors that did not reach the disk. */
+static inline bool power_cut_file(const char *path, const char *copy, unsigned *seed)
 {
     char before[POWER_SECTOR], now[POWER_SECTOR];
-    FILE *old = fopen(kept, "rb"), *f = fopen(path, "r+b");
+    FILE *old = fopen(copy, "rb"), *f = fopen(path, "r+b");
     struct stat st = {0};
     bool ok = f != NULL;
     unsigned luck = (unsigned)rand_r(seed) % 3; /* none, some, or all of them */
@@ -39,11 +40,11 @@ static inline bool power_cut(const char *dir, unsigned *seed)
     DIR *d = opendir(dir);
     bool ok = d != NULL;
     for (struct dirent *x; ok && (x = readdir(d));) {
-        char path[600], kept[600];
+        char path[600], copy[600];
         snprintf(path, sizeof path, "%s/%s", dir, x->d_name);
-        if (x->d_name[0] == '.' || !bad_kept(path, kept)) continue;
-        bool shared = strstr(x->d_name, "-shm") != NULL; /* memory with a name */
-        ok = shared ? unlink(path) == 0 : power_cut_file(path, kept, seed);
+        if (x->d_name[0] == '.' || !bad_synced_copy(path, copy)) continue;
+        bool shared = strstr(x->d_name, "-shm") != NULL; /* shared memory */
+        ok = shared ? unlink(path) == 0 : power_cut_file(path, copy, seed);
     }
     if (d) closedir(d);
     return ok;

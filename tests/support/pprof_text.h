@@ -1,6 +1,7 @@
-/* tests/support/pprof_text.h - what a profile.proto message says, as text: ids resolved, tables gone, so
- * that two encodings of one profile give the same text.  Written plainly and apart from the code it
- * judges.  Labels are sorted by key (pprof's readers keep them in a map); the order within a key stays. */
+/* tests/support/pprof_text.h - prints a profile.proto message as text with ids resolved and without
+ * tables, so that two encodings of one profile give the same text. It is deliberately simple and
+ * independent of the code that it checks. Labels are sorted by key (pprof's readers use a map); the
+ * order within a key is kept. */
 #pragma once
 #include "base/buf.h"
 #include "wire/pb.h"
@@ -12,7 +13,7 @@
 enum { PT_FIELDS = 16 };
 
 typedef struct pt_message {
-    uint64_t v[PT_FIELDS]; /* numbers, the last of each */
+    uint64_t v[PT_FIELDS]; /* numbers; the last occurrence of each counts */
     str body;
 } pt_message;
 
@@ -45,7 +46,7 @@ static inline void pt_add(pt_table *t, str body)
     t->v[t->n++] = pt_numbers(body);
 }
 
-/* All numbers of a repeated field, packed or not. */
+/* Reads all numbers of a repeated field, packed or not. */
 static inline size_t pt_list(str body, uint32_t number, uint64_t **out)
 {
     size_t n = 0;
@@ -108,7 +109,7 @@ static inline void pt_str(const pt *t, buf *b, uint64_t i)
     buf_putc(b, '"');
 }
 
-/* "" for a mapping that says nothing. */
+/* "" for an empty mapping. */
 static inline void pt_mapping(const pt *t, buf *b, const pt_message *m)
 {
     if (!m) return;
@@ -182,11 +183,11 @@ static inline void pt_type(const pt *t, buf *b, const char *name, const pt_messa
 
 static inline void pt_head(const pt *t, buf *b)
 {
-    bool none = t->types.n == 1 && !t->samples.n; /* one that says nothing is the same as none */
+    bool none = t->types.n == 1 && !t->samples.n; /* an empty type is the same as none */
     if (none) none = !t->strings[t->types.v[0].v[1]].n && !t->strings[t->types.v[0].v[2]].n;
     for (size_t i = 0; i < t->types.n && !none; i++) pt_type(t, b, "type", &t->types.v[i]);
     pt_type(t, b, "period_type", t->periods.n ? &t->periods.v[t->periods.n - 1] : NULL);
-    int64_t time = (int64_t)t->v[9], duration = (int64_t)t->v[10]; /* OTLP's are unsigned */
+    int64_t time = (int64_t)t->v[9], duration = (int64_t)t->v[10]; /* OTLP's times are unsigned */
     buf_printf(b, "period %" PRId64 " time %" PRId64 " duration %" PRId64 "\n", (int64_t)t->v[12],
                time < 0 ? 0 : time, duration < 0 ? 0 : duration);
     static const uint32_t texts[] = {7, 8, 14, 15};
@@ -202,7 +203,7 @@ static inline void pt_head(const pt *t, buf *b)
     }
 }
 
-/* Is a location of some sample in it? */
+/* Returns whether a location of some sample is in the mapping. */
 static inline bool pt_mapping_used(const pt *t, uint64_t id)
 {
     for (size_t i = 0; i < t->samples.n; i++) {
@@ -219,7 +220,7 @@ static inline bool pt_mapping_used(const pt *t, uint64_t id)
     return false;
 }
 
-/* Mappings that are in use, in order, each different one once. */
+/* Prints the mappings in use, in order, each distinct one once. */
 static inline void pt_mappings(const pt *t, buf *b)
 {
     for (size_t i = 0; i < t->mappings.n; i++) {

@@ -1,7 +1,6 @@
-/* tests/support/random_model.h - checked models of every shape, from a seed.
+/* tests/support/random_model.h - random checked models of every shape, from a seed.
  *
- * Built by hand rather than by the builder: tables hold duplicates and entries nobody refers to,
- * which is what arrives from outside. */
+ * The builder is not used: like real input, tables contain duplicates and unused entries. */
 #pragma once
 #include "base/hash.h"
 #include "model/model.h"
@@ -16,14 +15,14 @@ static inline uint64_t rnd(rng *r) { return r->s = hash_mix(r->s, 0x5851f42d4c95
 static inline uint32_t below(rng *r, size_t n) { return n ? (uint32_t)(rnd(r) % n) : 0; }
 static inline bool one_in(rng *r, uint32_t n) { return below(r, n) == 0; }
 
-/* Any width from 0 to 64 bits, so that varints of every length occur. */
+/* Returns a number of any width from 0 to 64 bits, so that varints of every length occur. */
 static inline uint64_t rnd_wide(rng *r)
 {
     unsigned bits = below(r, 65);
     return bits ? rnd(r) >> (64 - bits) : 0;
 }
 
-/* KILN_SEED repeats a run; otherwise the seed is fixed, and said. */
+/* KILN_SEED repeats a run; otherwise the seed is fixed.  It is printed in both cases. */
 static inline uint64_t rnd_seed(uint64_t otherwise)
 {
     const char *s = getenv("KILN_SEED");
@@ -31,8 +30,8 @@ static inline uint64_t rnd_seed(uint64_t otherwise)
 }
 
 typedef struct random_opts {
-    bool zero_first;    /* entry 0 of every table is the zero value, as P-rules want */
-    bool plain_doubles; /* no NaN (JSON has one NaN only) */
+    bool zero_first;    /* entry 0 of every table is the zero value, as the P rules require */
+    bool plain_doubles; /* no NaN, because JSON has only one */
     uint32_t max_samples;
 } random_opts;
 
@@ -109,7 +108,7 @@ static inline any rm_any(rng *r, arena *a, const random_opts *o, unsigned depth)
     return v;
 }
 
-/* Small tables mostly; sometimes one entry, sometimes indices of two bytes. */
+/* Mostly small tables; sometimes one entry, sometimes enough for indices of two bytes. */
 static inline size_t rm_count(rng *r)
 {
     return one_in(r, 6) ? 1 : one_in(r, 12) ? 100 + below(r, 300) : 1 + below(r, 12);
@@ -171,7 +170,7 @@ static inline void rm_dict(rng *r, arena *a, const random_opts *o, dict *d)
     }
 }
 
-/* A list column: all samples alike, or each its own length. */
+/* Creates a list column: all samples have the same length, or different lengths. */
 static inline spans rm_column(rng *r, arena *a, size_t n, size_t at)
 {
     static const uint32_t strides[] = {0, 0, 1, 1, 2, 3, 17};

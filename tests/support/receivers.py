@@ -1,6 +1,5 @@
-"""Foreign receivers of OTLP for the tests in tests/e2e: grpc's own server (python3-grpcio) and python's http.server,
-which parse the requests with protoc-made code and answer everything a receiver may answer; sockets that say what they
-like; certificates that openssl makes here; and the loop that prints TAP."""
+"""Receivers of OTLP for the tests in tests/e2e: grpc's own server (python3-grpcio) and python's http.server, which parse requests with
+protoc's code and return every possible response; raw sockets; certificates that openssl creates here; and the loop that prints TAP."""
 import concurrent.futures
 import functools
 import http.server
@@ -14,7 +13,7 @@ import tempfile
 import threading
 import time
 
-os.environ.setdefault('GRPC_VERBOSITY', 'NONE')  # a handshake that fails is what we want to see
+os.environ.setdefault('GRPC_VERBOSITY', 'NONE')  # failing handshakes are expected
 try:
     import grpc
 except ImportError:
@@ -49,7 +48,7 @@ def need(good, what):
 
 
 class Skip(Exception):
-    """Why it cannot be shown here."""
+    """Why the test cannot run here."""
 
 
 def in_work(name):
@@ -59,7 +58,7 @@ def in_work(name):
 # ---- receivers
 
 class Grpc:
-    """answers: a list of functions (context) -> ExportResponse, the last for ever."""
+    """answers: a list of functions (context) -> ExportResponse; the last one is repeated."""
 
     def __init__(self, *answers, tls=None, client_ca=None, signal='profiles', port=0):
         self.answers, self.raw, self.seen, self.times, self.metadata, self.peers = list(answers), [], [], [], [], []
@@ -69,7 +68,7 @@ class Grpc:
         handler = grpc.unary_unary_rpc_method_handler(self.export, request_deserializer=lambda b: (b, parse(b)),
                                                       response_serializer=col.ExportResponse.SerializeToString)
         self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICES[signal], {'Export': handler}),))
-        # All receivers here are at 127.0.0.1: one at ::1 alone could stand before another's port, which clients try first.
+        # All receivers use 127.0.0.1: clients try ::1 first, where another receiver could have the same port.
         if tls:
             creds = grpc.ssl_server_credentials([tls], root_certificates=client_ca, require_client_auth=client_ca is not None)
             self.port = self.server.add_secure_port('127.0.0.1:%d' % port, creds)
@@ -136,7 +135,7 @@ class Http:
 
         self.server = http.server.ThreadingHTTPServer(('localhost', 0), Handler)
         self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # a client that was killed
+        self.server.handle_error = lambda *_: None  # ignores clients that were killed
         if tls:
             self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
         self.port = self.server.server_port
@@ -163,7 +162,7 @@ def reply(status, body=b'', kind='application/x-protobuf', **headers):
 
 
 class Raw:
-    """A socket that says what it likes: talk(connection)."""
+    """A raw socket: talk(connection)."""
 
     def __init__(self, talk, port=0):
         self.listener = socket.create_server(('localhost', port))
@@ -200,7 +199,7 @@ def say_and_close(data):
         c.recv(65536)
         c.sendall(data)
         c.shutdown(socket.SHUT_WR)
-        while c.recv(65536):  # closed with bytes unread, the socket would take back what it said
+        while c.recv(65536):  # closing with unread bytes would discard sent data
             pass
         c.close()
     return talk
@@ -210,9 +209,9 @@ reserved = []
 
 
 def closed_port():
-    """A port that refuses connections, and stays ours: free, it would become somebody else's.  Grpc(port=) can have it."""
+    """A port that refuses connections and stays reserved; Grpc(port=) can use it."""
     s = socket.socket()
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as grpc's own
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as grpc's own server
     s.bind(('127.0.0.1', 0))
     reserved.append(s)
     return s.getsockname()[1]
@@ -263,7 +262,7 @@ def tls_context():
 # ---- TAP
 
 def once(f):
-    """Several rules look at one run; whoever comes first makes it."""
+    """Several tests share one run; the first one starts it."""
     lock, kept = threading.Lock(), {}
 
     @functools.wraps(f)
@@ -274,7 +273,7 @@ def once(f):
             if 'value' not in gate:
                 try:
                     gate['value'] = f(*args)
-                except Exception as e:  # noqa: BLE001  everybody who asks is told
+                except Exception as e:  # noqa: BLE001  all tests get the error
                     gate['value'] = e
         if isinstance(gate['value'], Exception):
             raise gate['value']
@@ -283,26 +282,26 @@ def once(f):
 
 
 def tell(line):
-    """One line whole, from any thread: print() writes its end apart."""
+    """Writes one whole line from any thread; print() writes the line end separately."""
     sys.stdout.write(line + '\n')
     sys.stdout.flush()
 
 
 def attempt(test):
-    """('', '') when it holds, else ('not ', why) or ('', why it was skipped)."""
+    """('', '') on success, else ('not ', why) or ('', why it was skipped)."""
     try:
         test()
     except Skip as e:
         return '', str(e)
     except Fail as e:
         return 'not ', str(e) or 'failed'
-    except Exception as e:  # noqa: BLE001  a broken test is a failed one
+    except Exception as e:  # noqa: BLE001  any exception fails the test
         return 'not ', '%s: %s' % (type(e).__name__, e)
     return '', ''
 
 
 def run_tests(tests, workers=6):
-    """tests: [(name, function)]; several at once, they mostly wait.  The exit code."""
+    """tests: [(name, function)]; runs several at once, because they mostly wait. Returns the exit code."""
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for i, ((name, _), (bad, why)) in enumerate(zip(tests, pool.map(attempt, [t for _, t in tests])), 1):

@@ -23,24 +23,27 @@ VOLATILE = {
     'store_dir': 'a temporary directory',
 }
 
-# Over the store: compaction may have run in between, which moves items from the journal to blocks.
+# Queries over the store: compaction may have run in between, which moves items from the journal to blocks.
 VOLATILE_OF_STORE = {
     'blocks': 'depends on compaction', 'items': 'depends on compaction', 'bytes': 'depends on compaction',
     'raw_items': 'depends on compaction', 'raw_bytes': 'depends on compaction', 'files': 'depends on compaction',
     'disk_bytes': 'depends on compaction', 'compactions': 'depends on compaction', 'groups': 'depends on compaction',
 }
 COST = {'samples', 'profiles', 'series', 'blocks', 'items', 'bytes', 'ns'}  # in looked_at: the work of a query, not its result
-COMPACTED = {'series', 'profiles', 'samples'}  # of the endpoint `store`, which counts day files alone
+COMPACTED = {'series', 'profiles', 'samples'}  # keys of the endpoint `store`, which counts only day files
 
 GROWING = {'formats': 'name', 'rules': 'id'}
 
-# Results whose `schema` was raised since: keys that are gone, and why.  All other keys of the old ones must be there; their
-# values mean something else now.
+# Results whose `schema` was raised since the release: removed keys, and why. All other keys must still exist; their
+# values have another meaning now.
 RAISED = {
     'diff': {'schema': 2, 'gone': {'scale'}, 'why': 'verdicts are of cost; before, after and change add up without a scale'},
 }
 
-# Values that were wrong, by path: why.
+# Sentences for people. Their keys are part of the interface; their words are not.
+PROSE = {'what', 'title', 'fix', 'found', 'expected', 'advice', 'layout_evidence'}
+
+# Values that were wrong in the release, by path, and why.
 CORRECTED = {
     '.output.files[].profiles[].observations': 'a store that adds samples up carries the number of their observations',
     '.output.files[].dictionary.mapping': 'a sum over blocks held an entry twice, or not, by the seed of the hash tables',
@@ -103,17 +106,19 @@ def masked(value, volatile):
 
 
 def shape(value):
-    """Without the figures: counters of one run."""
+    """The value with numbers replaced by 0, because they are counters of one run."""
     if isinstance(value, dict):
         return {k: shape(v) for k, v in value.items()}
     return 0 if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def lacks(old, new, path=''):
-    """Where `new` lacks or changes something of `old`; None: nowhere."""
+    """The first path where `new` lacks or changes something of `old`, or None."""
     name = path.rsplit('.', 1)[-1]
     if re.sub(r'\[\d+\]', '[]', path) in CORRECTED:
         return None
+    if name in PROSE and isinstance(old, str) and isinstance(new, str):
+        return None if bool(old) == bool(new) else '%s: %.100r, now %.100r' % (path, old, new)
     if isinstance(old, dict) and isinstance(new, dict):
         for key, value in old.items():
             if key not in new:
@@ -133,7 +138,7 @@ def lacks(old, new, path=''):
 
 
 def keys_gone(old, new, gone, path=''):
-    """The first key of `old` that neither `new` nor `gone` has; None: all are there.  Lists are looked at by their first entry."""
+    """The first key of `old` that neither `new` nor `gone` has; None: all exist. Only the first entry of a list is compared."""
     if isinstance(old, list) and isinstance(new, list):
         return keys_gone(old[0], new[0], gone, path + '[0]') if old and new else None
     if not isinstance(old, dict):
@@ -150,7 +155,7 @@ def keys_gone(old, new, gone, path=''):
 
 
 def broken(name, old, new):
-    """What a command or endpoint does not keep of a recorded result; None: it keeps all."""
+    """What a command or endpoint changes in a recorded result, or None."""
     raised = RAISED.get(name)
     if not raised or old['output']['schema'] == raised['schema']:
         return lacks(old, new)
@@ -167,7 +172,7 @@ def run_command(kiln, src, args, store):
     text = p.stdout.decode()
     if not text:
         return {'exit': p.returncode, 'output': p.stderr.decode()}
-    # Bytes on disk depend on what SQLite leaves behind, those of an encoded selection on the order of its tables.
+    # Bytes on disk depend on free pages of SQLite; bytes of an encoded selection depend on the order of its tables.
     volatile = set(VOLATILE) | ({'bytes'} if of_store else set()) | ({'name'} if args[0] == 'info' else set())
     return {'exit': p.returncode, 'output': masked(json.loads(text.replace(store, 'STORE')), volatile)}
 

@@ -1,4 +1,4 @@
-"""`kiln run` for tests in tests/e2e: a place to run in, and the profile as protoc's code reads it."""
+"""`kiln run` for tests in tests/e2e: a directory to run in, and the profile decoded by protoc's code."""
 import json
 import os
 import subprocess
@@ -8,7 +8,7 @@ from receivers import KILN, need, otlp
 
 
 class Place:
-    """A directory to work in, and one for temporary files that must be empty in the end."""
+    """A working directory, and a directory for temporary files that must be empty at the end."""
     hz = 250
 
     def __init__(self, top, **env):
@@ -17,20 +17,20 @@ class Place:
         self.home = tempfile.mkdtemp(dir=top, prefix='home')
         clean = {k: v for k, v in os.environ.items() if not k.startswith(('OTEL_', 'KILN_', 'SPLUNK_')) and k != 'LD_PRELOAD'}
         self.env = {**clean, 'TMPDIR': self.tmp, 'HOME': self.home, **env}
-        self.told = None
+        self.summary = None
 
     def argv(self, *args):
-        return [KILN, 'run', '--no-html', '--json=told.json', '--hz', str(self.hz), *args]
+        return [KILN, 'run', '--no-html', '--json=summary.json', '--hz', str(self.hz), *args]
 
     def run(self, *args, stdin=b'', before=(), timeout=120, **more):
-        """before: a command in front of kiln."""
+        """before: a command that kiln's arguments are appended to."""
         p = subprocess.run([*before, *self.argv(*args)], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir,
                            env=self.env, timeout=timeout, check=False, **more)
         need(not os.listdir(self.tmp), ('temporary files are left', os.listdir(self.tmp)))
-        self.told = None
-        if os.path.exists(self.path('told.json')):
-            with open(self.path('told.json'), encoding='utf-8') as f:
-                self.told = json.load(f)
+        self.summary = None
+        if os.path.exists(self.path('summary.json')):
+            with open(self.path('summary.json'), encoding='utf-8') as f:
+                self.summary = json.load(f)
         return p.returncode, p.stdout, p.stderr.decode()
 
     def path(self, name):

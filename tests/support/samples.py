@@ -1,4 +1,4 @@
-"""Samples of OTLP profile files, read with protoc-made code: no line of Kiln's decides what is in them."""
+"""Reads samples of OTLP profile files with code that protoc generates, independently of Kiln."""
 import collections
 import glob
 import os
@@ -9,7 +9,7 @@ import tempfile
 SRC = os.environ.get('KILN_SRC', os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PROTO = os.path.join(SRC, 'tests', 'vectors', 'proto')
 
-# frames: names, leaf first.  link: (trace id, span id) in hex, or None.  One for each timestamp.
+# One per timestamp.  frames: names, leaf first.  link: (trace id, span id) in hex, or None.
 Sample = collections.namedtuple('Sample', 'type value time frames attrs link pid')
 
 

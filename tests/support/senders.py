@@ -1,5 +1,5 @@
-"""Foreign senders to `kiln serve`, for the tests in tests/e2e: grpc's own client (python3-grpcio), curl, and a wire tap between
-a sender and the server.  What they sent is read by protoc's code."""
+"""Senders to `kiln serve` for the tests in tests/e2e: grpc's own client (python3-grpcio), curl, and a wire tap between a sender and the
+server. Code that protoc generated reads what they sent."""
 import base64
 import json
 import os
@@ -25,7 +25,7 @@ def read(path):
 
 
 def write(name, data):
-    """The path of a file with this in it."""
+    """The path of a file with this content."""
     path = in_work(name)
     with open(path, 'wb') as f:
         f.write(data)
@@ -40,7 +40,7 @@ def sent(*messages):
 
 
 def numbered(n):
-    """Messages whose profiles have ids of their own."""
+    """Messages whose profiles have distinct ids."""
     out = []
     for i in range(n):
         m = otlp.ProfilesData.FromString(BASIC)
@@ -51,7 +51,7 @@ def numbered(n):
 
 
 def big_message(n=25000):
-    """A message of many windows, and of many frames."""
+    """A message that spans many windows and frames."""
     big = otlp.ProfilesData.FromString(BASIC)
     p = big.resource_profiles[0].scope_profiles[0].profiles[0]
     one = otlp.Sample()
@@ -64,14 +64,14 @@ def big_message(n=25000):
 
 
 def converted(path):
-    """What kiln convert makes of the file, in today's layout; layout_oracle and splunk_oracle judge that."""
+    """The output of kiln convert in the current layout; layout_oracle and splunk_oracle check it."""
     out = in_work('converted.%s.otlp' % path.replace('/', '_'))
     p = subprocess.run([KILN, 'convert', '-q', '--to', 'otlp', path, out], stderr=subprocess.PIPE, check=False)
     return read(out) if p.returncode == 0 else None
 
 
 def hex_ids(value):
-    """OTLP/JSON has hex where proto3 JSON has base64."""
+    """OTLP/JSON uses hex where proto3 JSON uses base64."""
     if isinstance(value, list):
         return [hex_ids(v) for v in value]
     if not isinstance(value, dict):
@@ -80,7 +80,7 @@ def hex_ids(value):
 
 
 def as_json(message):
-    """A message of protoc's as OTLP/JSON."""
+    """A protoc message as OTLP/JSON."""
     return json.dumps(hex_ids(json_format.MessageToDict(message, use_integers_for_enums=True))).encode()
 
 
@@ -99,7 +99,7 @@ def method(channel, service=PROFILES % 'v1development'):
 
 
 def export(s, message, service=PROFILES % 'v1development', **more):
-    """ExportResponse; grpc.RpcError when it was refused."""
+    """ExportResponse; grpc.RpcError on errors."""
     with channel_to(s) as channel:
         return method(channel, service)(message, **{'timeout': HANG, **more})
 
@@ -125,7 +125,7 @@ PB, JSON = ('-H', 'Content-Type: application/x-protobuf'), ('-H', 'Content-Type:
 
 
 def curl(s, path, data, *args):
-    """(status, body); the data through a file, as a person would."""
+    """(status, body); the data comes from a file."""
     name = write('curl.%d.%d' % (s.port, threading.get_ident()), data)
     p = subprocess.run(['curl', '-sS', '-o', name + '.out', '-w', '%{http_code}', '--data-binary', '@' + name, *args, s.url + path],
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=HANG)
@@ -134,7 +134,7 @@ def curl(s, path, data, *args):
 
 
 def curl_grpc(s, service, message, coding='identity', *args):
-    """(grpc-status, grpc-message) of a call whose frame is made by hand."""
+    """(grpc-status, grpc-message) of a call whose frame is built here."""
     name = write('curl.%d.%d' % (s.port, threading.get_ident()), bytes([coding != 'identity']) + len(message).to_bytes(4, 'big') + message)
     p = subprocess.run(['curl', '-sS', '--http2-prior-knowledge', '-D', '-', '-o', os.devnull, '--data-binary', '@' + name, '-H', 'te: trailers',
                         '-H', 'content-type: application/grpc', '-H', 'grpc-encoding: ' + coding, *args, '%s/%s/Export' % (s.url, service)],
@@ -148,13 +148,13 @@ def zstd(data):
     return subprocess.run(['zstd', '-qc'], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-# ---- in the middle
+# ---- wire tap
 
 class Tap:
-    """Stands between a sender and `to`, passes every byte on at once, and keeps what the sender said."""
+    """Forwards every byte between a sender and `to`, and records what the sender sent."""
 
     def __init__(self, to):
-        self.listener, self.to, self.said = socket.create_server(('localhost', 0)), to, []
+        self.listener, self.to, self.sent = socket.create_server(('localhost', 0)), to, []
         self.port = self.listener.getsockname()[1]
         self.open = [self.listener]
         threading.Thread(target=self.run, daemon=True).start()
@@ -167,7 +167,7 @@ class Tap:
                 return
             b, kept = socket.create_connection(('127.0.0.1', self.to.port), HANG), bytearray()
             b.settimeout(None)
-            self.said.append(kept)
+            self.sent.append(kept)
             self.open += [a, b]
             for args in ((a, b, kept), (b, a, bytearray())):
                 threading.Thread(target=self.pass_on, args=args, daemon=True).start()
@@ -183,8 +183,8 @@ class Tap:
             pass
 
     def requests(self):
-        """[(path, headers in lower case, body)] of all connections, as HTTP/1.1 has them."""
-        return [r for said in self.said for r in http_requests(bytes(said))]
+        """[(path, headers in lower case, body)] of all connections, in the form of HTTP/1.1."""
+        return [r for data in self.sent for r in http_requests(bytes(data))]
 
     def __enter__(self):
         return self
@@ -210,7 +210,7 @@ def http_requests(data):
 
 
 def unchunk(data):
-    """(body, what follows)"""
+    """(body, rest)"""
     body = b''
     while True:
         size, _, data = data.partition(b'\r\n')

@@ -1,6 +1,6 @@
-"""kiln serve under test, for the tests in tests/e2e: started on a store of its own and a port that the kernel gives,
-asked over HTTP, looked at through /proc; and OTLP messages in a form in which two of them can be compared whatever
-the order of their dictionaries, made by protoc's descriptors and nothing of ours."""
+"""Runs kiln serve for the tests in tests/e2e: on its own store and a port that the kernel chooses, with queries over HTTP and measurements
+through /proc; and converts OTLP messages, with protoc's descriptors only, to a form that can be compared whatever the order of their
+dictionaries."""
 import functools
 import hashlib
 import http.client
@@ -16,11 +16,11 @@ import urllib.parse
 
 from receivers import KILN, Fail, need, otlp, work
 
-HANG = 60  # seconds: nothing here takes that long unless it hangs
+HANG = 60  # seconds; only a hang takes longer
 
 
 class Serve:
-    """A running `kiln serve`; port, url and words (what it said) are there at once."""
+    """A running `kiln serve` with port, url and words (its log lines)."""
 
     def __init__(self, *args, before=None, store=None, listen='127.0.0.1:0'):
         self.store = store or tempfile.mkdtemp(prefix='store-', dir=work)
@@ -57,7 +57,7 @@ class Serve:
         shutil.rmtree(self.store, ignore_errors=True)
 
     def stop(self):
-        """SIGTERM, and the exit code."""
+        """Sends SIGTERM and returns the exit code."""
         if self.code is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -68,7 +68,7 @@ class Serve:
         return self.code
 
     def compacted(self):
-        """Another server over the same store, whose journal has become columns."""
+        """Another server on the same store, after compaction of the journal."""
         need(self.stop() == 0, (self.code, self.words))
         p = subprocess.run([KILN, 'store', 'compact', self.store], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=HANG)
         need(p.returncode == 0, p.stdout.decode())
@@ -77,7 +77,7 @@ class Serve:
     # ---- over HTTP
 
     def ask(self, method, path, body=None, **headers):
-        """(status, headers in lower case, body), on a connection of its own."""
+        """(status, headers in lower case, body), on a new connection."""
         c = http.client.HTTPConnection('127.0.0.1', self.port, timeout=HANG)
         try:
             c.request(method, path, body, {k.replace('_', '-'): v for k, v in headers.items()})
@@ -90,7 +90,7 @@ class Serve:
         return self.ask('POST', path, body, Content_Type=kind, **headers)
 
     def export(self, **params):
-        """Everything that is stored, as protoc's code reads it."""
+        """Everything stored, read by protoc's code."""
         status, _, body = self.ask('GET', '/api/v1/export?' + urllib.parse.urlencode({'format': 'otlp', **params}))
         need(status == 200, 'export: %d %s' % (status, body[:300]))
         return otlp.ProfilesData.FromString(body)
@@ -116,7 +116,7 @@ class Serve:
 # ---- messages that can be compared
 
 class Entry:
-    """An entry of a table, which many samples refer to: compared by its key, so that it is written out once."""
+    """An entry of a table that many samples refer to; compared by its key, so that it is expanded once."""
     __slots__ = 'value', 'key'
 
     def __init__(self, value):
@@ -124,13 +124,13 @@ class Entry:
 
 
 class Resolver:
-    """A message of today's layout as dictionaries, its indices replaced by what they stand for."""
+    """A message of the current layout as dictionaries, with indices resolved."""
 
     def __init__(self, data):
         self.d, self.kept = data.dictionary, {}
 
     def entry(self, table, index):
-        """An Entry, or {} of one that says nothing."""
+        """An Entry, or {} for an empty one."""
         key = table, index
         if key not in self.kept:
             value = self.plain(getattr(self.d, table)[index])
@@ -138,7 +138,7 @@ class Resolver:
         return self.kept[key]
 
     def field(self, kind, name, value):
-        """The value behind the indices."""
+        """The value with its indices resolved."""
         if kind == 'strindex':
             return self.d.string_table[value]
         if kind == 'indices':
@@ -157,7 +157,7 @@ class Resolver:
         return repr(value) if isinstance(value, float) else value
 
     def plain(self, m):
-        """What is set; an entry that says nothing is as good as none.  Attributes are a set, samples have an order."""
+        """The set fields; an empty entry counts as absent. Attributes are a set, samples are ordered."""
         out = {}
         for f, v in m.ListFields():
             kind, name, in_oneof = kind_of(f)
@@ -187,7 +187,7 @@ text = json.JSONEncoder(sort_keys=True, default=lambda entry: entry.key).encode
 
 
 def profiles_of(data):
-    """Every profile with its resource and scope, in an order that depends on nothing else."""
+    """Every profile with its resource and scope, in a canonical order."""
     r, out = Resolver(data), []
     for res in data.resource_profiles:
         for s in res.scope_profiles:
@@ -198,7 +198,7 @@ def profiles_of(data):
 
 
 def differ(a, b, path=''):
-    """Where two of these differ; None: nowhere."""
+    """The first difference between two of these, or None."""
     if type(a) is not type(b):
         return '%s: %.200r and %.200r' % (path, a, b)
     if isinstance(a, Entry):
@@ -219,7 +219,7 @@ def differ(a, b, path=''):
 
 
 def need_same(sent, returned):
-    """Lists of what profiles_of gives, in any order."""
+    """Compares results of profiles_of in any order."""
     sides = [sorted((text(p), i) for i, p in enumerate(side)) for side in (sent, returned)]
     if [x for x, _ in sides[0]] != [x for x, _ in sides[1]]:
         found = differ(*([side[i] for _, i in order] for side, order in zip((sent, returned), sides)))

@@ -1,10 +1,11 @@
-/* tests/support/store_models.h - what a store must give back: profiles with their envelopes as hashes, whatever the order of
- * tables, resources and profiles; and a directory to keep one in. */
+/* tests/support/store_models.h - profiles with resource and scope as hashes that do not depend on
+ * the order of tables, resources and profiles; a directory for a store; a clock set by the test. */
 #pragma once
 #include "digest.h"
 #include "test.h"
 
-#include "store/store.h"
+#include "store/embedded_options.h"
+#include "store/maintenance.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ static inline void digests_free(digests *d)
     *d = (digests){0};
 }
 
-/* Sorted, each once. */
+/* Sorts, and removes duplicates. */
 static inline void digests_settle(digests *d)
 {
     size_t k = 0;
@@ -55,7 +56,7 @@ static inline void digests_of(digests *d, const model *m)
     for (size_t i = 0; i < m->profiles.n; i++) digests_add(d, store_digest(m, &m->profiles.v[i]));
 }
 
-/* ---- a place for a store ---- */
+/* ---- a directory for a store ---- */
 
 static inline void remove_tree(const char *dir)
 {
@@ -88,20 +89,20 @@ static inline place place_new(void)
 
 static inline void place_free(place *p) { remove_tree(p->dir); }
 
-/* ---- a clock turned by hand ---- */
+/* ---- a clock set by the test ---- */
 
 typedef struct hand_world {
     world w;
     uint64_t wall, now;
 } hand_world;
 
-static inline uint64_t hand_now(void *who) { return ((hand_world *)who)->now; }
-static inline uint64_t hand_wall(void *who) { return ((hand_world *)who)->wall; }
+static inline uint64_t hand_now(void *ctx) { return ((hand_world *)ctx)->now; }
+static inline uint64_t hand_wall(void *ctx) { return ((hand_world *)ctx)->wall; }
 
 static inline void hand_world_init(hand_world *h, uint64_t wall)
 {
     *h = (hand_world){.w = *world_system(), .wall = wall, .now = NS_PER_S};
-    h->w.who = h;
+    h->w.ctx = h;
     h->w.now = hand_now;
     h->w.wall = hand_wall;
 }

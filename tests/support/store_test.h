@@ -1,23 +1,24 @@
-/* tests/support/store_test.h - a store under test: a directory, a clock turned by hand, opened again at will. */
+/* tests/support/store_test.h - a store under test: a directory and a clock set by the test; can be
+ * reopened. */
 #pragma once
 #include "store_models.h"
 
 #define NOON (UINT64_C(1789000000) * NS_PER_S)
-#define NOON_FILE "2026-09-10.0.db" /* what arrives at noon */
+#define NOON_FILE "2026-09-10.0.db" /* the file for items that arrive at noon */
 
-typedef store *store_opener(const char *dir, const store_opts *o, err *e);
+typedef store *store_opener(const char *dir, const embedded_opts *o, err *e);
 
 typedef struct under_test {
     place p;
     store *s;
-    store_opts o;
+    embedded_opts o;
     store_opener *open;
     hand_world world;
 } under_test;
 
-static inline void say(void *who, store_said what, const char *text)
+static inline void on_log(void *ctx, store_event what, const char *text)
 {
-    (void)who;
+    (void)ctx;
     if (what) print_message("# %s\n", text);
 }
 
@@ -29,16 +30,16 @@ static inline void reopen(under_test *t)
     assert_ok(t->s != NULL, &e);
 }
 
-/* o: NULL for the usual, without threads; open: NULL for store_open. */
-static inline under_test *begin(const store_opts *o, store_opener *open)
+/* `o` NULL means the defaults without threads; `open` NULL means embedded_open. */
+static inline under_test *begin(const embedded_opts *o, store_opener *open)
 {
     under_test *t = calloc(1, sizeof *t);
     t->p = place_new();
-    t->o = o ? *o : (store_opts){.no_threads = true};
-    t->open = open ? open : store_open;
-    if (!t->o.say) t->o.say = say;
+    t->o = o ? *o : (embedded_opts){.no_threads = true};
+    t->open = open ? open : embedded_open;
+    if (!t->o.store.log) t->o.store.log = on_log;
     hand_world_init(&t->world, NOON);
-    t->o.world = &t->world.w;
+    t->o.store.world = &t->world.w;
     reopen(t);
     return t;
 }

@@ -1,4 +1,4 @@
-/* tests/support/test.h - cmocka with what it needs, and the files that tests look at. */
+/* tests/support/test.h - cmocka with its headers, and access to the files that tests read. */
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* cmocka compares up to 32 bits of what it prints; these say both sides in full. */
+/* cmocka prints only 32 bits of the values that it compares; these macros print both sides in
+ * full. */
 #define assert_u64(got, want)                                                                      \
     do {                                                                                           \
         uint64_t got_ = (uint64_t)(got), want_ = (uint64_t)(want);                                 \

@@ -1,4 +1,5 @@
-/* tests/support/variables.h - an environment of our own, for what reads variables and warns. */
+/* tests/support/variables.h - a simulated environment, for code that reads variables and logs
+ * warnings. */
 #pragma once
 #include "test.h"
 
@@ -7,20 +8,20 @@
 typedef struct variables {
     const char *const *pairs; /* NAME, value, ..., NULL */
     unsigned warnings;
-    char warning[256]; /* the last */
+    char warning[256]; /* the last warning */
 } variables;
 
-static inline const char *get(void *who, const char *name)
+static inline const char *get(void *ctx, const char *name)
 {
-    const variables *v = who;
+    const variables *v = ctx;
     for (const char *const *p = v->pairs; *p; p += 2)
         if (!strcmp(p[0], name)) return p[1];
     return NULL;
 }
 
-static inline void warn(void *who, const char *sentence)
+static inline void warn(void *ctx, const char *sentence)
 {
-    variables *v = who;
+    variables *v = ctx;
     v->warnings++;
     snprintf(v->warning, sizeof v->warning, "%s", sentence);
 }

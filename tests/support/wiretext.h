@@ -42,7 +42,7 @@ static inline const char *wire_hex(const char *s, char close, buf *out)
     return s + 1;
 }
 
-/* Items up to `close` into *out; *mark is where ^ stood. */
+/* Appends the items up to `close` to *out; sets *mark to the position of ^. */
 static inline const char *wire_items(const char *s, char close, buf *out, size_t *mark)
 {
     for (s = wire_blank(s); *s != close; s = wire_blank(s)) {
@@ -91,7 +91,8 @@ static inline const char *wire_items(const char *s, char close, buf *out, size_t
     return *s ? s + 1 : s;
 }
 
-/* The bytes of `text`, to be freed by the caller; *mark (may be NULL) is the place of ^. */
+/* Returns the bytes of `text`, which the caller frees. Sets *mark (may be NULL) to the position of
+ * ^. */
 static inline buf wire_bytes(const char *text, size_t *mark)
 {
     buf out = {0};

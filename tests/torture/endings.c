@@ -1,4 +1,4 @@
-/* tests/torture/endings.c - every way a process ends; the status is the answer. */
+/* tests/torture/endings.c - every way in which a process ends; the status is the result. */
 #include "torture.h"
 
 static void at_exit(void) { puts("atexit"); }
@@ -52,7 +52,7 @@ static int ends_bus(torture *t) { return ends_raise(t, SIGBUS); }
 static int ends_fpe(torture *t) { return ends_raise(t, SIGFPE); }
 static int ends_pipe(torture *t) { return ends_raise(t, SIGPIPE); }
 
-/* A handler that says a last word and lets the signal have its way. */
+/* A handler that prints and lets the signal end the process. */
 static void last_word(int sig)
 {
     const char text[] = "last word\n";
@@ -85,7 +85,7 @@ static int ends_segv_at_exit(torture *t)
     return 0;
 }
 
-/* At once: the agent has hardly begun. */
+/* Ends immediately, when the agent has just started. */
 static int ends_at_once(torture *t) { return (void)t, 48; }
 
 const torture_case ending_cases[] = {

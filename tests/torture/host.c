@@ -1,4 +1,5 @@
-/* tests/torture/host.c - torture_host CASE [SEED [PERCENT [ARG]]]: one case; without: lists them. */
+/* tests/torture/host.c - torture_host CASE [SEED [PERCENT [ARG]]]: runs one case; without
+ * arguments, lists them. */
 #include "torture.h"
 
 #include <dirent.h>
@@ -6,7 +7,7 @@
 
 static const torture_case *const tables[] = {
     process_cases, thread_cases, signal_cases, stack_cases, ending_cases, limit_cases,
-#ifndef TORTURE_STATIC /* no loader there */
+#ifndef TORTURE_STATIC /* static programs have no loader */
     loader_cases,
 #endif
 };
@@ -29,7 +30,7 @@ uint64_t torture_random(torture *t) /* xorshift64* */
     return t->random * 0x2545f4914f6cdd1d;
 }
 
-/* ---- what must not grow ---- */
+/* ---- resources that must not grow ---- */
 
 static long descriptors(void)
 {
@@ -60,8 +61,8 @@ static void tell(const char *key, long early, long late)
     fclose(f);
 }
 
-/* A profiler notices the end of a thread a little later: it has two seconds to put its descriptor away, and
- * twenty when there are more than tests/torture/run lets pass. */
+/* Waits for the agent to close descriptors, because it notices the end of a thread with a delay:
+ * two seconds, or twenty when more are open than tests/torture/run permits. */
 static long descriptors_at_rest(long wanted)
 {
     enum { SLACK = 8 };
@@ -142,7 +143,7 @@ int torture_wait(pid_t pid)
     return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* ---- a crowd of threads ---- */
+/* ---- groups of threads ---- */
 
 enum { CROWD = 32 };
 static pthread_t crowd[CROWD];
@@ -176,7 +177,7 @@ void torture_crowd_leave(void)
     while (crowded > 0) MUST(!pthread_join(crowd[--crowded], NULL));
 }
 
-/* ---- the program ---- */
+/* ---- main program ---- */
 
 static const torture_case *find(const char *name)
 {

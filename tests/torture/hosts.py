@@ -1,4 +1,4 @@
-"""What tests/torture/run runs: the cases of torture_host, programs that people use, and tracers around them."""
+"""The programs of tests/torture/run: the cases of torture_host, common programs, and tracers."""
 import os
 import shutil
 import subprocess
@@ -60,7 +60,7 @@ NODE = 'let s=0; for (let i=0;i<3e6;i++) s+=i%7; console.log(s); setTimeout(()=>
 
 
 class Host:
-    """One case: how to run it, and what may differ from the run without an agent."""
+    """One case: its command, and permitted differences from the run without an agent."""
 
     def __init__(self, name, argv, group, core=False, level=True, env=None, modes=None):
         self.name, self.argv, self.group, self.core, self.level = name, argv, group, core, level
@@ -71,8 +71,8 @@ def host_cases(build):
     program = f'{build}/tests/torture_host'
     names = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
     cores = {'ends_abort', 'ends_segv', 'ends_segv_thread', 'ends_last_word'}
-    # Events are descriptors in the program's table: one that closes what it has not opened or counts on the
-    # lowest number, may meet an event that is being made.
+    # Perf events are descriptors in the program's table.  A program that closes descriptors that it has not opened, or
+    # relies on the lowest number, may interfere with an event that is being opened.
     without_events = ('timer', 'wall', 'splunk', 'off')
     no_events = {'closes_all': without_events, 'closed_standard': without_events}
     for name in names:
@@ -81,13 +81,13 @@ def host_cases(build):
 
 
 def asan_cases(build):
-    """The same program with AddressSanitizer in it; the heap object has to stay out, malloc is ASan's."""
+    """The same program with AddressSanitizer, without the heap library because malloc is ASan's."""
     program = f'{build}/tests/torture_asan'
     libasan = subprocess.run(['gcc', '-print-file-name=libasan.so'], capture_output=True, text=True, check=False).stdout.strip()
     if not os.path.exists(program) or not os.path.exists(libasan):
         return
-    # Not what ASan itself does not bear: forks amid threads that allocate (the agent's do; gcc 12's ASan has no handlers for
-    # fork, its locks stay held in the child), other stacks, cancelled threads, tight limits.
+    # Without cases that ASan itself does not support: forks while threads allocate (the agent's do; gcc 12's ASan has no fork
+    # handlers, so its locks stay held in the child), other stacks, cancelled threads, tight limits.
     for name in ('vfork', 'spawn', 'storm', 'storm_detached', 'trees', 'small_stacks', 'key_destructors',
                  'exit_amid_threads', 'mask_games', 'all_realtime', 'other_profiler', 'amid_malloc', 'waits', 'locks', 'long_jumps',
                  'recursion', 'loads', 'loads_at_once', 'ends__exit', 'ends_quick'):
@@ -121,7 +121,7 @@ def traced_cases(build):
 
 
 def declined_cases(build, tmp):
-    """Static programs have no loader to preload by; setuid programs must not be touched."""
+    """Static programs have no loader; setuid programs must not be affected."""
     program = f'{build}/tests/torture_static'
     if os.path.exists(program):
         for name in ('trees', 'fork', 'ends_segv', 'ends_return'):

@@ -1,4 +1,4 @@
-/* tests/torture/limits.c - little of everything: descriptors, memory, threads, system calls. */
+/* tests/torture/limits.c - limited resources: descriptors, memory, threads, system calls. */
 #include "torture.h"
 
 #include <linux/audit.h>
@@ -39,7 +39,8 @@ static int no_descriptors(torture *t)
     return 0;
 }
 
-/* The program uses all it has got, and gets all that it would have without an agent but the agent's few. */
+/* The program uses all descriptors.  It gets as many as without an agent, except for the few that
+ * the agent uses. */
 static int all_descriptors(torture *t)
 {
     limit(RLIMIT_NOFILE, 256);
@@ -70,8 +71,8 @@ static int thousands_of_descriptors(torture *t)
     return 0;
 }
 
-/* Numbers that the agent had are closed and taken for files of the program: nobody writes into them, nobody
- * closes them. */
+/* Closes the agent's descriptor numbers and reuses them for files of the program: the agent must
+ * not write to them or close them. */
 static int closes_all(torture *t)
 {
     enum { FILES = 60 };
@@ -103,8 +104,8 @@ static int closes_all(torture *t)
     return 0;
 }
 
-/* The three standard ones are closed from the start (tests/torture/run sees to it): they are free for the
- * program, in order. */
+/* tests/torture/run starts the program with the three standard descriptors closed; the program gets
+ * these numbers in order. */
 static int closed_standard(torture *t)
 {
     if (!t->arg) { /* the first image closes them */
@@ -131,7 +132,7 @@ static int little_memory(torture *t)
     unsigned long pages = 0;
     MUST(f && fscanf(f, "%lu", &pages) == 1);
     fclose(f);
-    limit(RLIMIT_AS, pages * 4096 + (48u << 20)); /* what is there, a few stacks and no more */
+    limit(RLIMIT_AS, pages * 4096 + (48u << 20)); /* limit: the current size and a few stacks */
     for (unsigned i = 0; torture_round(t, &i, 6);) {
         MUST(mmap(NULL, 1ul << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
         work();
@@ -146,7 +147,7 @@ static int no_pending_signals(torture *t)
     return 0;
 }
 
-/* No new threads or processes, for a user who is not root. */
+/* Permits no new threads or processes, as a user other than root. */
 static int no_new_threads(torture *t)
 {
     work();
@@ -174,7 +175,7 @@ static int little_cpu(torture *t)
 static int no_file_size(torture *t)
 {
     MUST(signal(SIGXFSZ, SIG_DFL) != SIG_ERR);
-    limit(RLIMIT_FSIZE, 0); /* a write to a file would be the program's death: SIGXFSZ */
+    limit(RLIMIT_FSIZE, 0); /* a write to a file would raise SIGXFSZ */
     for (unsigned i = 0; i < 20 * t->percent / 100; i++) work();
     return 12;
 }
@@ -196,7 +197,7 @@ static void filter(uint32_t action, unsigned long flags)
     MUST(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
 }
 
-/* The program forbids itself, and every thread that it makes, what it does not use: on pain of death. */
+/* Installs a filter that kills the process at any system call that the program does not use. */
 static int filter_kills(torture *t)
 {
     filter(SECCOMP_RET_KILL_PROCESS, 0);
@@ -204,7 +205,7 @@ static int filter_kills(torture *t)
     return 0;
 }
 
-/* All threads there are, with an error for an answer. */
+/* Installs a filter for all existing threads that makes other system calls fail with EPERM. */
 static int filter_refuses(torture *t)
 {
     work();
@@ -213,7 +214,7 @@ static int filter_refuses(torture *t)
     return 0;
 }
 
-/* read, write, exit and the return from a handler are all that is left to the thread. */
+/* Enters strict mode, which permits the thread only read, write, exit and sigreturn. */
 static void *strictly(void *p)
 {
     MUST(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));

@@ -1,6 +1,6 @@
-/* tests/torture/loader.c - libraries that come and go. */
+/* tests/torture/loader.c - libraries that are loaded and unloaded. */
 #include "torture.h"
-#ifndef TORTURE_STATIC /* where there is no loader */
+#ifndef TORTURE_STATIC /* static programs have no loader */
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -27,7 +27,7 @@ static unsigned calls(const char *path, int flags, unsigned us)
     return sum;
 }
 
-/* Loaded, used, unloaded: the code that a sample was taken in is gone. */
+/* Loads, uses and unloads a library, so that the code of a sample no longer exists. */
 static int loads(torture *t)
 {
     char path[4096];
@@ -47,7 +47,7 @@ static void *loads_in_thread(void *p)
     return p;
 }
 
-/* Several threads at once, with exceptions of the loader's lock in between. */
+/* Several threads load at once, with C++ exceptions in between, which take the loader's lock. */
 static int loads_at_once(torture *t)
 {
     char path[4096];
@@ -64,7 +64,7 @@ static int loads_at_once(torture *t)
     return 0;
 }
 
-/* In a namespace of its own, with a libc of its own. */
+/* Loads a library in a namespace of its own, with its own libc. */
 static int other_namespace(torture *t)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* tests/torture/process.c - children and new images. */
+/* tests/torture/process.c - child processes and exec. */
 #include "torture.h"
 
 #include <sched.h>
@@ -31,7 +31,7 @@ static int forks(torture *t)
         pid_t pid = fork();
         MUST(pid >= 0);
         if (!pid) {
-            if (seed & 8) { /* a grandchild in between */
+            if (seed & 8) { /* with a grandchild */
                 pid_t next = fork();
                 MUST(next >= 0);
                 if (!next) child_of(seed >> 4, status);
@@ -42,7 +42,7 @@ static int forks(torture *t)
         MUST(torture_wait(pid) == status);
         sum += (unsigned)status;
     }
-    MUST(wait(NULL) == -1 && errno == ECHILD); /* no children but the program's own */
+    MUST(wait(NULL) == -1 && errno == ECHILD); /* the program has no other children */
     printf("%u\n", sum);
     return 3;
 }
@@ -82,7 +82,7 @@ static int fork_threads(torture *t)
     return 0;
 }
 
-/* The child is the one that lives on: it makes threads, allocates, and ends like a program. */
+/* The child continues: it starts threads, allocates, and exits normally. */
 static int fork_lives_on(torture *t)
 {
     for (unsigned i = 0; torture_round(t, &i, 6);) {
@@ -101,7 +101,7 @@ static int fork_lives_on(torture *t)
     return 0;
 }
 
-/* Forks that no pthread_atfork handler hears of. */
+/* Forks that run no pthread_atfork handlers. */
 static int fork_raw(torture *t)
 {
     torture_crowd(2, false);
@@ -140,7 +140,7 @@ static int vforks(torture *t)
             _exit(127);
         }
         MUST(torture_wait(pid) == status);
-        torture_spin_us(500); /* still ours */
+        torture_spin_us(500); /* still in the memory of this process */
     }
     torture_crowd_leave();
     return 0;
@@ -193,8 +193,8 @@ static unsigned chain_left(const torture *t)
     return t->arg ? (unsigned)strtoul(t->arg, NULL, 10) : 120 * t->percent / 100;
 }
 
-/* A new image again and again, by every door, while this one is sampled: no signal of the old image may
- * reach the new one. */
+/* Execs repeatedly, with every function of the family, while being sampled: no signal of the old
+ * image may reach the new one. */
 static int exec_chain(torture *t)
 {
     unsigned left = chain_left(t);
@@ -219,7 +219,7 @@ static int exec_chain(torture *t)
     case 5: fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, environ); break;
     default: execvpe(self, argv, environ);
     }
-    torture_failed(__FILE__, __LINE__, "exec came back");
+    torture_failed(__FILE__, __LINE__, "exec returned");
 }
 
 static void *exec_from_thread(void *p)
@@ -230,7 +230,7 @@ static void *exec_from_thread(void *p)
     return NULL;
 }
 
-/* A thread that is not the first one calls exec: the others end, the pid stays. */
+/* A thread other than the first calls exec: the others end, the pid stays. */
 static int exec_thread(torture *t)
 {
     unsigned left = chain_left(t);
@@ -259,7 +259,7 @@ static int exec_fails(torture *t)
     return 0;
 }
 
-/* Programs that are short: children by fork and exec, one after another. */
+/* Runs short programs by fork and exec, one after another. */
 static int exec_storm(torture *t)
 {
     torture_crowd(2, false);
@@ -277,7 +277,7 @@ static int exec_storm(torture *t)
     return 0;
 }
 
-/* What a new image without the agent inherits: signals and descriptors as if there had been none. */
+/* A new image without the agent inherits signals and descriptors as without the agent. */
 static int exec_inherits(torture *t)
 {
     int mine = open("/dev/null", O_RDONLY);
@@ -306,7 +306,7 @@ static int exec_inherits(torture *t)
     return 0;
 }
 
-/* ---- daemons and other worlds ---- */
+/* ---- daemons and namespaces ---- */
 
 static int daemons(torture *t)
 {
@@ -327,7 +327,8 @@ static int daemons(torture *t)
         close(ends[1]);
         MUST(torture_wait(pid) == 0);
         MUST(read(ends[0], text, sizeof text) == 5 && !strcmp(text, "alive"));
-        MUST(read(ends[0], text, sizeof text) == 0); /* it ended, and nobody else holds the pipe */
+        /* the process has ended, and no other process holds the pipe */
+        MUST(read(ends[0], text, sizeof text) == 0);
         close(ends[0]);
     }
     return 0;
@@ -364,7 +365,7 @@ static int in_namespaces(void)
     if (!pid) {
         if (getpid() != 1) _exit(78);
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
-        if (umount2("/proc", MNT_DETACH)) {} /* no /proc: nothing to read threads from */
+        if (umount2("/proc", MNT_DETACH)) {} /* without /proc, threads cannot be listed */
         exit(work_and_threads());
     }
     return torture_wait(pid);
@@ -399,7 +400,7 @@ static int other_worlds(torture *t)
     return 0;
 }
 
-/* Stopped and continued while it is sampled. */
+/* The program is stopped and continued while it is sampled. */
 static int stop_continue(torture *t)
 {
     pid_t pid = fork();

@@ -1,4 +1,4 @@
-/* tests/torture/signals.c - programs that use signals themselves. */
+/* tests/torture/signals.c - programs that use signals. */
 #include "torture.h"
 
 #include <poll.h>
@@ -25,7 +25,8 @@ static void send_to_thread(int sig, int value)
 
 /* ---- masks ---- */
 
-/* libc leaves its own signals out of every mask, and so may a profiler: one or two that nobody else uses. */
+/* Returns the number of signals that the mask does not block.  libc removes its own signals from
+ * every mask, and a profiler may also remove one or two unused ones. */
 static unsigned not_blocked(const sigset_t *set)
 {
     unsigned n = 0;
@@ -38,7 +39,7 @@ static unsigned not_blocked(const sigset_t *set)
     return n;
 }
 
-/* All signals blocked, then open, by turns, with work in both. */
+/* Blocks and unblocks all signals in turn, and works in both states. */
 static int mask_games(torture *t)
 {
     torture_crowd(2, true);
@@ -88,7 +89,8 @@ static bool any_realtime(const sigset_t *s)
     return any;
 }
 
-/* A thread takes all signals of the process, as many servers have it: it sees its own and no others. */
+/* One thread receives all signals of the process, as in many servers.  Only the program's own
+ * signals arrive. */
 static int wait_all(torture *t)
 {
     sigset_t all;
@@ -96,7 +98,7 @@ static int wait_all(torture *t)
     MUST(!pthread_sigmask(SIG_SETMASK, &all, NULL));
     pthread_t taker;
     MUST(!pthread_create(&taker, NULL, takes_all, NULL));
-    torture_crowd(2, true); /* everybody blocks everything */
+    torture_crowd(2, true); /* all threads block all signals */
     for (unsigned i = 0; torture_round(t, &i, 300);) {
         union sigval v = {.sival_int = (int)i};
         MUST(!sigqueue(getpid(), SIGRTMIN + (int)(i % 20), v));
@@ -104,7 +106,7 @@ static int wait_all(torture *t)
     }
     torture_crowd_leave();
     for (sigset_t pending; !sigpending(&pending) && any_realtime(&pending);)
-        torture_sleep_us(1000); /* SIGTERM would overtake them */
+        torture_sleep_us(1000); /* SIGTERM would be delivered before them */
     kill(getpid(), SIGTERM);
     MUST(!pthread_join(taker, NULL));
     print_got();
@@ -144,7 +146,7 @@ static void counts(int sig, siginfo_t *info, void *uc)
         atomic_fetch_add(&handled[sig], 1);
 }
 
-/* Takes all real-time signals, sends itself each of them: all arrive and nothing else does. */
+/* Handles all real-time signals and sends each to itself: all arrive, and no others. */
 static int all_realtime(torture *t)
 {
     torture_crowd(2, false);
@@ -162,7 +164,7 @@ static int all_realtime(torture *t)
     return 0;
 }
 
-/* What sigaction answers is what the program has set. */
+/* sigaction returns what the program has set. */
 static int asks_realtime(torture *t)
 {
     for (unsigned i = 0; torture_round(t, &i, 20);) {
@@ -191,7 +193,7 @@ static void every_us(__itimer_which_t which, int us)
     MUST(!setitimer(which, &v, NULL));
 }
 
-/* Another profiler, on SIGPROF, by the process's timer. */
+/* Runs another profiler, with SIGPROF and the timer of the process. */
 static int other_profiler(torture *t)
 {
     handle(SIGPROF, tick, SA_RESTART);
@@ -204,7 +206,7 @@ static int other_profiler(torture *t)
     return 0;
 }
 
-/* The same with a real-time timer of each thread, as a second one of our own kind has it. */
+/* Another profiler with a timer for each thread and a real-time signal, like the agent. */
 static void *with_timer(void *p)
 {
     int sig = SIGRTMIN + 3;
@@ -256,10 +258,9 @@ static int amid_malloc(torture *t)
     return 0;
 }
 
-/* ---- waits that a signal cuts short ---- */
+/* ---- interrupted waits ---- */
 
-/* What each of them answers with an empty timeout and with EINTR is the program's to handle; the data is
- * never lost, and a wait that is asked again comes to its end. */
+/* The program handles timeouts and EINTR.  No data is lost, and a repeated wait ends. */
 static void *writes_slowly(void *p)
 {
     int fd = *(int *)p;
@@ -308,7 +309,7 @@ static int waits(torture *t)
     return 0;
 }
 
-/* Locks, condition variables, semaphores and barriers hand over under fire. */
+/* Locks, condition variables, semaphores and barriers while signals arrive. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 static sem_t done;

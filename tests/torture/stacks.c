@@ -1,4 +1,4 @@
-/* tests/torture/stacks.c - stacks that an unwinder does not expect. */
+/* tests/torture/stacks.c - unusual stacks for an unwinder. */
 #include "torture.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static char *new_fiber(int k)
     return stack;
 }
 
-/* Stacks of the program's own, mapped tightly and gone afterwards. */
+/* The program's own stacks are mapped without gaps and unmapped afterwards. */
 static int contexts(torture *t)
 {
     uint64_t steps = 0;
@@ -48,7 +48,7 @@ static int contexts(torture *t)
     return 0;
 }
 
-/* A fiber goes on in another thread than the one it began in. */
+/* A fiber continues in another thread than the one in which it began. */
 static ucontext_t home[2], traveller;
 static unsigned legs;
 
@@ -124,7 +124,7 @@ static void on_segv(int mask_all)
     MUST(!sigaction(SIGSEGV, &a, NULL));
 }
 
-/* The stack is spent, a handler on another one saves the program. */
+/* The stack overflows, and a handler on another stack recovers. */
 static void *overflows(void *p)
 {
     char *stack;
@@ -150,7 +150,8 @@ static int stack_overflow(torture *t)
     return 0;
 }
 
-/* As small as the kernel takes one: enough for the program's own handler, which masks all others. */
+/* An alternate stack of the minimum size, which is enough for the program's handler; the handler
+ * masks all other signals. */
 static int tiny_altstack(torture *t)
 {
     char *stack;
@@ -202,10 +203,11 @@ static int recursion(torture *t)
     return 0;
 }
 
-/* ---- registers and code without a description ---- */
+/* ---- registers and code without unwind information ---- */
 
 #if defined __x86_64__
-/* The frame pointer is anything: a small number, a hole, not an address at all, the last bytes. */
+/* Random frame pointers: a small number, a gap, not an address, the last bytes of the address
+ * space. */
 NOINLINE static void wild_frame_pointer(uint64_t rbp, uint64_t loops)
 {
     __asm__ volatile("push %%rbp\n\t"
@@ -242,7 +244,7 @@ static int frame_pointers(torture *t)
     return 0;
 }
 
-/* A loop in memory that no file describes, as a JIT writes it, and gone afterwards. */
+/* Runs a loop in memory without a file, like code of a JIT, and unmaps it. */
 static int generated_code(torture *t)
 {
     static const unsigned char code[] = {0x48, 0x89, 0xf8, /* mov %rdi,%rax */
@@ -252,7 +254,7 @@ static int generated_code(torture *t)
     for (unsigned i = 0; torture_round(t, &i, 60);) {
         char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         MUST(page != MAP_FAILED);
-        size_t at = i & 1 ? 0 : 4096 - sizeof code; /* the page before or behind is not ours */
+        size_t at = i & 1 ? 0 : 4096 - sizeof code; /* the page before or after is not mapped */
         memcpy(page + at, code, sizeof code);
         MUST(!mprotect(page, 4096, PROT_READ | PROT_EXEC));
         uint64_t (*f)(uint64_t);

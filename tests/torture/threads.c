@@ -1,10 +1,10 @@
-/* tests/torture/threads.c - threads that come and go in every way. */
+/* tests/torture/threads.c - threads that start and end in every way. */
 #include "torture.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 
-/* ---- many short ones ---- */
+/* ---- many short threads ---- */
 
 static void *shorty(void *p)
 {
@@ -58,7 +58,7 @@ static int storm_detached(torture *t)
     return 0;
 }
 
-/* Threads that make threads that make threads. */
+/* Threads that create threads that create threads. */
 static void *tree(void *p)
 {
     uintptr_t depth = (uintptr_t)p;
@@ -80,7 +80,7 @@ static int trees(torture *t)
     return 0;
 }
 
-/* 500 at once, asleep and awake. */
+/* 500 threads at once, sleeping and running. */
 static pthread_barrier_t gate;
 static void *waits_at_gate(void *p)
 {
@@ -107,9 +107,9 @@ static int many(torture *t)
     return 0;
 }
 
-/* ---- stacks of the program's own ---- */
+/* ---- stacks of the program ---- */
 
-/* As small as allowed, and gone right after the join. */
+/* Stacks of the minimum size, unmapped right after the join. */
 static int small_stacks(torture *t)
 {
     size_t n = (size_t)sysconf(_SC_THREAD_STACK_MIN) + 8192;
@@ -129,13 +129,13 @@ static int small_stacks(torture *t)
     return 0;
 }
 
-/* ---- threads that libc does not know ---- */
+/* ---- threads without libc ---- */
 
 #if defined __x86_64__
 enum { RAW_STACK = 65536 };
 static _Atomic uint32_t raw_tid, raw_work;
 
-/* Nothing of libc's: the thread pointer may be anybody's. */
+/* Does not use libc, because the thread pointer may belong to another thread. */
 __attribute__((noreturn, no_stack_protector)) static int raw_thread(void *p)
 {
     (void)p;
@@ -168,7 +168,7 @@ static int raw_clone(torture *t, int flags, void *tls)
 
 static int raw_clone_shares(torture *t) { return raw_clone(t, 0, NULL); }
 
-/* A thread pointer of its own, with nothing of libc's around it. */
+/* The thread has its own thread pointer, without libc's data around it. */
 static int raw_clone_tls(torture *t)
 {
     char *area = mmap(NULL, 3 * 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -256,7 +256,7 @@ static void *outlives_main(void *p)
     return p;
 }
 
-/* The first thread is gone, a zombie in /proc; the others end the process. */
+/* The first thread has ended and is a zombie in /proc; the others end the process. */
 static int main_leaves(torture *t)
 {
     (void)t;
@@ -287,7 +287,7 @@ static int exit_amid_threads(torture *t)
     return 11;
 }
 
-/* The last of them, right before the end of the process, again and again. */
+/* Threads that end just before the process, repeatedly. */
 static int exit_races(torture *t)
 {
     for (unsigned i = 0; torture_round(t, &i, 40);) {

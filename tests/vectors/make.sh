@@ -89,7 +89,7 @@ END
 
 # Facts of ambiguous/: made for what has a .txtpb; a rewritten file must have those of the file it came from.
 tab=$(printf '\t')
-while IFS=$tab read -r file verdict class note want; do
+while IFS=$tab read -r file verdict class _ want; do
     case $file in '#'*) continue ;; esac
     stem=ambiguous/${file%.bin}
     layout=v1_${verdict#1.}

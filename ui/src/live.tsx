@@ -1,4 +1,4 @@
-// The beginning of the page that a server shows.
+// The entry point of the page of `kiln serve`.
 import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
 import './style.css';

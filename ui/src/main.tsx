@@ -1,4 +1,4 @@
-// The viewer's beginning.
+// The entry point of reports.
 import { render } from 'preact';
 import './style.css';
 import { Root } from './view/Root';

@@ -1,4 +1,4 @@
-// Where profiles come from: this page (a report), a file, the answers of a server.
+// Loads profiles: from this page (a report), from a file, or from a server.
 import { fromBase64, gunzip, isGzip, isZstd } from './base/bytes';
 import { fold } from './model/fold';
 import { decode } from './otlp/decode';
@@ -6,11 +6,11 @@ import { Dataset } from './otlp/types';
 
 export interface Loaded {
     profile: Dataset;
-    base: Dataset | null; // what to compare with
+    base: Dataset | null; // the profile to compare with
 }
 
 export interface Source {
-    load(): Promise<Loaded | null>; // null: there is nothing yet
+    load(): Promise<Loaded | null>; // null: the page contains no profile
 }
 
 const TYPE = 'application/vnd.kiln.profile+gzip';
@@ -18,17 +18,17 @@ const TYPE = 'application/vnd.kiln.profile+gzip';
 async function open(b: Uint8Array<ArrayBuffer>, name: string): Promise<Dataset> {
     let bytes = b;
     for (let layers = 0; isGzip(bytes) && layers < 4; layers++) bytes = await gunzip(bytes);
-    if (isZstd(bytes)) throw new Error('zstd is nothing a browser unpacks: `kiln convert` writes .otlp or .otlp.gz');
+    if (isZstd(bytes)) throw new Error('browsers cannot decompress zstd; convert the file to .otlp or .otlp.gz with `kiln convert`');
     try {
         return decode(bytes, name);
     } catch (e) {
         throw new Error(
-            `${name} is not OTLP of the current layout: ${(e as Error).message}; \`kiln flame\` makes a report of any format`,
+            `${name} is not OTLP in the current layout: ${(e as Error).message}; \`kiln flame\` makes a report from any format`,
         );
     }
 }
 
-/** The elements of a report, in this page or in another one's text. */
+/** Loads the profiles of a report: this page, or another report that was parsed. */
 async function fromDocument(doc: Document): Promise<Loaded | null> {
     const find = (role: string) => doc.querySelector(`script[type="${TYPE}"][data-role="${role}"]`);
     const get = async (e: Element) =>
@@ -40,7 +40,8 @@ async function fromDocument(doc: Document): Promise<Loaded | null> {
 
 export const embedded: Source = { load: () => fromDocument(document) };
 
-/** What a server exports: a selection, and perhaps another one to compare with. Each kind of samples is one profile. */
+/** Loads profiles that a server exports: a selection, and optionally another one to compare with. Each sample type is
+ *  one profile. */
 export function fromExport(
     get: () => Promise<Uint8Array<ArrayBuffer>>,
     name: string,
@@ -57,15 +58,15 @@ export function fromExport(
     };
 }
 
-/** A file of this machine: OTLP (gzip or not), or a report. */
+/** Loads a local file: OTLP (gzip or not), or a report. */
 export function fromFile(file: File): Source {
     return {
         async load() {
             const b = new Uint8Array(await file.arrayBuffer());
             if (b[0] !== 0x3c) return { profile: await open(b, file.name), base: null };
-            const doc = new DOMParser().parseFromString(new TextDecoder().decode(b), 'text/html'); // runs no script
+            const doc = new DOMParser().parseFromString(new TextDecoder().decode(b), 'text/html'); // does not run scripts
             const found = await fromDocument(doc);
-            if (!found) throw new Error('this HTML file is no report of kiln');
+            if (!found) throw new Error('this HTML file is not a Kiln report');
             return found;
         },
     };

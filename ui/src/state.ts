@@ -1,4 +1,4 @@
-// What a page shows, in one object; all of it that a link should carry is in the fragment of the address.
+// The state of the viewer in one object, and how the fragment of the page address stores it.
 import { ColorBy } from './draw/palette';
 import { Filter, LabelFilter } from './model/filter';
 import { DATED } from './model/units';
@@ -18,7 +18,7 @@ export interface State {
     selected: number; // frame; 0: none
     zoom: number[]; // frames from the root
     filter: Filter;
-    window: [number, number] | null; // what the flame chart shows, ns after Dataset.timeBase
+    window: [number, number] | null; // the range that the flame chart shows, ns after Dataset.timeBase
     sort: string; // column of the table, '-' in front: ascending
     theme: 'auto' | 'light' | 'dark';
     help: boolean;
@@ -41,18 +41,18 @@ export const initial = (compared: boolean): State => ({
     help: false,
 });
 
-/** A frame has no number that another page would know: its name and file stand for it. */
+/** Frames in an address are identified by name and file, because their numbers differ from page to page. */
 export interface FrameNames {
     write(frame: number): string;
     read(text: string): number;
     timeBase: bigint; // Unix ns
-    dated: boolean; // times in an address are Unix ns, which mean the same when there are more data; otherwise ns behind the base
+    dated: boolean; // times in an address are Unix ns, so that they stay valid when data are added; otherwise ns after the base
 }
 
 const writeRange = (r: [number, number], n: FrameNames): string =>
     r.map((t) => String((n.dated ? n.timeBase : 0n) + BigInt(Math.round(t)))).join('-');
 
-/** What an address says of a part of time: Unix ns, or as it is. */
+/** Reads a time range of an address: two numbers. */
 export function partOf(text: string | null): [bigint, bigint] | null {
     const m = /^(-?\d+)(?:\.\d+)?-(-?\d+)(?:\.\d+)?$/.exec(text ?? '');
     return m ? [BigInt(m[1]), BigInt(m[2])] : null;
@@ -60,17 +60,17 @@ export function partOf(text: string | null): [bigint, bigint] | null {
 
 const readRange = (text: string | null, n: FrameNames): [number, number] | null => {
     const part = partOf(text),
-        unix = (t: bigint) => n.dated && (t > DATED || n.timeBase < DATED); // small ones are of links that older reports made
+        unix = (t: bigint) => n.dated && (t > DATED || n.timeBase < DATED); // older reports wrote small numbers, relative to the base
     return part && (part.map((t) => Number(unix(t) ? t - n.timeBase : t)) as [number, number]);
 };
 
-/** `lead`: the profile that is shown when the address names none. */
-export function writeFragment(s: State, compared: boolean, names: FrameNames, lead = 0): string {
+/** `fallback` is the profile that is shown when the address does not name one. */
+export function writeFragment(s: State, compared: boolean, names: FrameNames, fallback = 0): string {
     const d = initial(compared),
         q = new URLSearchParams();
     const put = (key: string, value: string, def: string) => value !== def && q.set(key, value);
     put('view', s.view, d.view);
-    put('profile', String(s.profile), String(lead));
+    put('profile', String(s.profile), String(fallback));
     put('icicle', s.icicle ? '1' : '', '');
     put('order', s.order, d.order);
     put('color', s.color, d.color);
@@ -93,20 +93,20 @@ const label = (text: string, not: boolean): LabelFilter => {
 const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T =>
     all.includes(v as T) ? (v as T) : or;
 
-/** What a fragment asks of a server: the time of each observation, a part of the time alone. */
-export interface Wish {
+/** The data that a fragment needs from the server: timestamps of observations, or only a part of the time range. */
+export interface Needs {
     times: boolean;
     part: [bigint, bigint] | null; // Unix ns
 }
 
 export const needsTimes = (v: View): boolean => v === 'chart';
 
-export function wishOf(fragment: string): Wish {
+export function needsOf(fragment: string): Needs {
     const q = new URLSearchParams(fragment.replace(/^#/, ''));
     return { times: needsTimes(q.get('view') as View), part: partOf(q.get('time')) };
 }
 
-/** The fragment for other data: what belonged to moments of the old one is left out. */
+/** The fragment for other data, without the times of the old data. */
 export function timelessFragment(text: string): string {
     const q = new URLSearchParams(text.replace(/^#/, ''));
     for (const key of ['time', 'window', 'profile']) q.delete(key);
@@ -114,14 +114,14 @@ export function timelessFragment(text: string): string {
     return rest && `#${rest}`;
 }
 
-export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames, lead = 0): State {
+export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames, fallback = 0): State {
     const q = new URLSearchParams(text.replace(/^#/, '')),
         d = initial(compared);
-    const p = Number(q.get('profile') ?? lead);
+    const p = Number(q.get('profile') ?? fallback);
     return {
         ...d,
         view: oneOf(q.get('view'), VIEWS, d.view),
-        profile: Number.isInteger(p) && p >= 0 && p < nProfiles ? p : lead,
+        profile: Number.isInteger(p) && p >= 0 && p < nProfiles ? p : fallback,
         icicle: q.get('icicle') === '1',
         order: oneOf(q.get('order'), ['name', 'value'] as const, d.order),
         color: oneOf(q.get('color'), ['package', 'library', 'kind', 'function', 'diff'] as const, d.color),

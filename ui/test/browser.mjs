@@ -1,6 +1,6 @@
-// test/browser.mjs [corpus] - reports in a real Chromium. Prints TAP; says why it skips.
-// Without an argument: what a person does with a report. With `corpus`: the report of every file of the corpus opens without
-// a console error, shows the total that `kiln info` says, and gives the profile back.
+// test/browser.mjs [corpus] - uses reports in Chromium. Prints TAP and the reasons for skipped tests.
+// Without an argument: the actions of a user. With `corpus`: the report of every file of the corpus opens without a console
+// error, shows the total that `kiln info` prints, and converts back to the same profile.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,18 +52,18 @@ function corpusFiles() {
 
 const runAside = (...args) => promisify(execFile)(kiln, args, { maxBuffer: 1 << 28 });
 
-/** What the browser is shown and what it is held to. In canonical OTLP the same profile has the same bytes. null: kiln
- *  refuses the file, which is another test's business. */
+/** Makes the report of a file and the expected values. In canonical OTLP the same profile has the same bytes. null: kiln
+ *  rejects the file, which another test covers. */
 async function prepare(name, i) {
     const file = join(corpus, name),
         at = (suffix) => join(dir, `${i}${suffix}`);
-    const told = await runAside('info', '--json', file).catch(() => null);
-    if (!told) return null;
-    await runAside('flame', '--no-symbolize', file, '-o', at('.html')); // as the file has it
+    const printed = await runAside('info', '--json', file).catch(() => null);
+    if (!printed) return null;
+    await runAside('flame', '--no-symbolize', file, '-o', at('.html')); // without changing names
     await runAside('convert', '--quiet', '--canonical', at('.html'), at('.back.otlp'));
     await runAside('convert', '--quiet', '--canonical', file, at('.otlp'));
     const equal = readFileSync(at('.back.otlp')).equals(readFileSync(at('.otlp')));
-    const info = JSON.parse(told.stdout).files[0];
+    const info = JSON.parse(printed.stdout).files[0];
     const top = await runAside('top', '--json', '--no-symbolize', file).catch(() => null); // fails when there is no sample
     const type = top && JSON.parse(top.stdout).sample_type;
     const lead = info.profiles.findIndex((p) => p.sample_type === type && p.total !== 0);
@@ -73,7 +73,7 @@ async function prepare(name, i) {
 async function corpusFile(page, { html, info, lead, equal }) {
     await open(page, html);
     if (!info.profiles.length) {
-        must(await page.$('[data-empty]'), 'an empty file does not say so');
+        must(await page.$('[data-empty]'), 'no message about an empty file');
     } else {
         const total = (i) => String(BigInt(JSON.parse(String(info.profiles[i].total))));
         same(await page.getAttribute('.total', 'data-total'), total(lead), 'total');
@@ -90,7 +90,7 @@ async function corpusFile(page, { html, info, lead, equal }) {
         }, tabs.slice(1));
     }
     rmSync(html);
-    must(equal, 'what comes back is not what went in');
+    must(equal, 'the extracted profile differs');
 }
 
 async function everyCorpusFile() {
@@ -107,7 +107,7 @@ async function everyCorpusFile() {
     }
 }
 
-// ---- what a person does ----
+// ---- the actions of a user ----
 
 async function person() {
     const html = join(dir, 'app.html'),
@@ -125,7 +125,7 @@ async function person() {
     await check('flame and convert write the same file', async () =>
         must(readFileSync(html).equals(readFileSync(join(dir, 'convert.html'))), 'they differ'),
     );
-    await check('load: total, tabs, who and when', async () => {
+    await check('load: total, tabs, service and time', async () => {
         await open(page, html);
         const total = JSON.parse(run('info', '--json', example)).files[0].profiles[0].total;
         same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
@@ -148,13 +148,13 @@ async function person() {
         await clickRow(page, 3);
         await there(page, '.crumbs', 'no breadcrumbs');
         await inAddress(page, 'zoom=');
-        await there(page, '.details', 'no details of what was clicked');
+        await there(page, '.details', 'no details of the clicked box');
         await page.click('.crumbs button');
         await gone(page, '.crumbs', 'the first crumb is not the whole');
         await page.keyboard.press('Escape');
         await gone(page, '.details', 'Esc does not end the selection');
     });
-    await check('tooltip says name and numbers', async () => {
+    await check('the tooltip shows name and numbers', async () => {
         const b = await canvasBox(page);
         await page.mouse.move(b.x + b.width / 2, b.y + b.height - 30);
         await textIs(page, '.tip', /total.*%/, 'no tooltip');
@@ -216,24 +216,24 @@ async function person() {
         await page.keyboard.press('Escape');
         await gone(page, '.help', 'Esc does not close the help');
     });
-    await check('labels: a click filters, the chip takes it back', async () => {
+    await check('labels: a click filters, the chip removes the filter', async () => {
         await page.click('[data-tab=labels]');
         await page.click('[data-label] >> nth=0');
         await textIs(page, '.total', /of all/, 'the total does not follow');
         await page.click('.chips button');
-        await textIs(page, '.total', /^((?!of all).)*$/, 'the chip does not take it back');
+        await textIs(page, '.total', /^((?!of all).)*$/, 'the chip does not remove the filter');
     });
-    await check('heat map: a drag chooses time, the flame graph follows', async () => {
+    await check('heat map: a drag selects time, the flame graph follows', async () => {
         await page.click('[data-tab=heat]');
         const b = await canvasBox(page);
         await page.mouse.move(b.x + 120, b.y + 100);
         await page.mouse.down();
         await page.mouse.move(b.x + 300, b.y + 60, { steps: 4 });
         await page.mouse.up();
-        await textIs(page, '.total', /of all/, 'nothing was chosen');
+        await textIs(page, '.total', /of all/, 'nothing was selected');
         await page.click('[data-tab=flame]');
         await page.keyboard.press('Escape');
-        await textIs(page, '.total', /^((?!of all).)*$/, 'Esc does not take the filter back');
+        await textIs(page, '.total', /^((?!of all).)*$/, 'Esc does not remove the filter');
     });
     await check('flame chart: zoom by key, window in the address', async () => {
         await page.click('[data-tab=chart]');
@@ -250,7 +250,7 @@ async function person() {
         await viewIs(page, 'flame');
         await gone(page, '[data-tab=heat]', 'a type without timestamps has a heat map');
     });
-    await check('a link opens what was seen', async () => {
+    await check('a link restores the view', async () => {
         await open(page, html, 'view=table&q=runtime&icicle=1');
         await viewIs(page, 'table');
         same(await page.inputValue('.search input'), 'runtime', 'search');
@@ -306,9 +306,9 @@ async function person() {
         await drop(page, diff, 'diff.html');
         await page.waitForSelector('[data-do=compare]');
         await drop(page, join(src, 'README.md'), 'README.md');
-        await textIs(page, '[role=alert]', /cannot be shown/, 'a file that is no profile is not refused');
+        await textIs(page, '[role=alert]', /cannot be shown/, 'a file that is not a profile is not rejected');
     });
-    await check('names are text, whatever they hold; no labels and no time, no such views', async () => {
+    await check('names are escaped; views without data are not offered', async () => {
         await open(page, alone);
         await page.click('[data-tab=table]');
         must((await page.innerText('.table')).includes('<img src=x'), 'the name is not shown');
@@ -320,9 +320,9 @@ async function person() {
         );
     });
     await check('comments, temporality, attributes and the original file are shown', async () => {
-        const said = join(dir, 'said.html');
-        run('flame', join(src, 'tests/fixtures/seeds/b.otep239'), '-o', said);
-        await open(page, said);
+        const about = join(dir, 'about.html');
+        run('flame', join(src, 'tests/fixtures/seeds/b.otep239'), '-o', about);
+        await open(page, about);
         same(
             (await page.$$eval('[data-comment]', (c) => c.map((e) => e.textContent))).join('|'),
             'a human comment|second comment',
@@ -330,10 +330,10 @@ async function person() {
         );
         must(await page.isVisible('[data-comment]'), 'the comments cannot be seen');
         await textIs(page, '[data-temporality]', /cumulative/, 'no temporality');
-        await textIs(page, '[data-original]', /jfr, 15/, 'no word of the original file');
+        await textIs(page, '[data-original]', /jfr, 15/, 'no original file');
         await textIs(page, '[data-attribute="abc.com/score"]', /10\.239/, 'no attribute');
         await open(page, html);
-        same(await page.$('[data-about]'), null, 'a profile that says nothing has a panel');
+        same(await page.$('[data-about]'), null, 'a profile without facts has a panel');
     });
     await check('a million boxes: zoom and search (reported, not asserted)', () => million(page));
 }
@@ -347,7 +347,7 @@ async function million(page) {
     run('flame', otlp, '-o', html);
     await open(page, html);
     const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
-    /** From the event to the end of the frame that answers it, and how long of that the viewer itself worked. */
+    /** The time from an event to the end of the next frame, and the part of it that the viewer worked. */
     const answer = async (f, arg) => {
         const got = await page.evaluate(
             async ([code, x]) => {
@@ -388,7 +388,7 @@ async function million(page) {
 
 try {
     if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3)
-        skip('this kiln was built without its viewer');
+        skip('this kiln was built without the viewer');
     await (process.argv[2] === 'corpus' ? everyCorpusFile() : person());
     console.log(`1..${result().n}`);
 } finally {

@@ -1,4 +1,4 @@
-// The decoder against bytes that protoc made and facts that Google's protobuf found in them (tests/vectors).
+// Compares the decoder with facts that Google's protobuf library reads from bytes made by protoc (tests/vectors).
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ import { Profile } from '../src/otlp/types';
 const root = process.env['KILN_SRC'] ?? '..';
 const vectors = join(root, 'tests/vectors/v1_10');
 
-/** JSON whose numbers beyond 2^53 stay what they are. */
+/** Parses JSON and keeps numbers beyond 2^53 exact. */
 const parse = (text: string) => JSON.parse(text.replace(/(?<=[:\[,]\s*)-?\d{16,}(?=\s*[,\]}])/g, '"$&"'));
 
-/** A sample in the words of the facts: frames innermost first, labels by name. */
-function told(b: Bound, p: Profile, i: number) {
+/** A sample in the form of the facts: frames innermost first, labels by name. */
+function sampleFacts(b: Bound, p: Profile, i: number) {
     const { stacks, locations: l, functions: f, strings: s, attributes, links } = b.set.dict,
         stack: string[] = [];
     for (let k = stacks.off[p.stack[i]]; k < stacks.off[p.stack[i] + 1]; k++) {
@@ -67,7 +67,7 @@ for (const name of ['basic', 'multi', 'nulls', 'anyvalue', 'payload', 'minimal']
                 ],
             );
             w.samples.forEach((x: any, k: number) => {
-                const got = told(bound, p, k);
+                const got = sampleFacts(bound, p, k);
                 assert.deepEqual(got.times, x.timestamps.map(String));
                 assert.deepEqual(got.labels, Object.keys(x.attributes).sort());
                 assert.equal(got.link, x.link ?? '');
@@ -135,7 +135,7 @@ test('varints: 64 bits, ten bytes, the end', () => {
 
 const corpus = process.env['KILN_CORPUS'] ?? join(root, '../shared/corpus');
 const foreign = join(corpus, 'otlp/async45-jfrconv-cpu.otlp');
-test('a file of async-profiler', { skip: existsSync(foreign) ? false : `no corpus at ${corpus}` }, () => {
+test('a file that async-profiler wrote', { skip: existsSync(foreign) ? false : `no corpus at ${corpus}` }, () => {
     const set = decode(readFileSync(foreign), 'x');
     assert.equal(set.profiles[0].total, 552n);
     assert.equal(set.profiles[0].time.length, 552);

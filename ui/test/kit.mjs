@@ -1,4 +1,4 @@
-// kit.mjs - what the browser tests share: kiln, a Chromium, TAP, and questions that have some time to become true.
+// kit.mjs - helpers of the browser tests: kiln, Chromium, TAP, and assertions that wait for a condition.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export function skip(why) {
     console.log(`1..0 # skip ${why.replaceAll('\n', ' ')}`);
     process.exit(0);
 }
-if (!existsSync(chromiumPath)) skip(`no ${chromiumPath} (KILN_CHROMIUM says where it is)`);
+if (!existsSync(chromiumPath)) skip(`no ${chromiumPath} (set KILN_CHROMIUM to its path)`);
 const problem = await haveNodeModules({ dev: true });
 if (problem) skip(problem);
 const { chromium } = await import('playwright-core');
@@ -36,36 +36,36 @@ export const must = (ok, what) => {
 };
 export const same = (got, want, what) => must(got === want, `${what}: ${got}, expected ${want}`);
 
-/** A name that is not ours and points here: what a page does that wants to be us (DNS rebinding). */
+/** A foreign host name that resolves to this machine, as in DNS rebinding. */
 export const FOREIGN = 'evil.example';
 export const browser = await chromium.launch({
     executablePath: chromiumPath,
     args: ['--no-sandbox', `--host-resolver-rules=MAP ${FOREIGN} 127.0.0.1`],
 });
 let complaints = [];
-/** `mayAsk`: what a page may ask for; others are complaints. */
-export async function newPage(options = {}, mayAsk = /^(file|data|about|blob):/) {
+/** `mayRequest`: addresses that the page may request; others are complaints. */
+export async function newPage(options = {}, mayRequest = /^(file|data|about|blob):/) {
     const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
     page.on('console', (m) => (m.type() === 'error' || m.type() === 'warning') && complaints.push(m.text()));
     page.on('pageerror', (e) => complaints.push(e.message));
-    page.on('request', (r) => !mayAsk.test(r.url()) && complaints.push(`asked for ${r.url()}`));
+    page.on('request', (r) => !mayRequest.test(r.url()) && complaints.push(`requested ${r.url()}`));
     return page;
 }
 export async function check(name, f) {
     complaints = [];
     try {
         await f();
-        must(!complaints.length, `the console says: ${complaints.join(' | ')}`);
+        must(!complaints.length, `console messages: ${complaints.join(' | ')}`);
         report(name);
     } catch (e) {
         report(name, e.message);
     }
 }
 
-/** How many there were, for the last line and the exit. */
+/** Prints the plan and exits. */
 export const result = () => ({ n, failed });
 
-// The page answers in its next frame: what is asked here has some time to become true.
+// The page reacts in its next frame, so these assertions wait for their condition.
 export const eventually = (page, f, arg, what) =>
     page.waitForFunction(f, arg, { timeout: 15000, polling: 20 }).catch(() => must(false, what));
 export const viewIs = (page, v) =>
@@ -85,7 +85,7 @@ export const themeIs = (page, t) =>
     eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
 export const canvasBox = async (page) => (await page.waitForSelector('.view canvas')).boundingBox();
 
-/** The middle of the box of the flame graph that lies `up` rows above the root. */
+/** The middle of the box of the flame graph that is `up` rows above the root. */
 export async function clickRow(page, up, at = 0.5) {
     const b = await canvasBox(page),
         f = await page.$('.flame'),

@@ -1,4 +1,4 @@
-// live-kit.mjs - what tests of the live page share: servers, what was sent to them, and when a page has settled.
+// live-kit.mjs - helpers of the tests of the live page: servers, sent data, and waiting for a page to settle.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -8,20 +8,20 @@ import { dir, eventually, example, kiln, must, run } from './kit.mjs';
 const shots = process.env.KILN_SHOTS;
 const servers = [];
 
-/** A server of its own on a port that was free; the address that it prints. */
+/** Starts a server on a free port and returns the address that it prints. */
 export async function serve(name, ...more) {
     const p = spawn(kiln, ['serve', '--listen', '127.0.0.1:0', '--store', join(dir, name), ...more], {
         stdio: ['ignore', 'pipe', 'pipe'],
     });
     servers.push(p);
-    let said = '';
-    for (const stream of [p.stdout, p.stderr]) stream.on('data', (b) => (said += b));
+    let printed = '';
+    for (const stream of [p.stdout, p.stderr]) stream.on('data', (b) => (printed += b));
     for (let i = 0; i < 200; i++) {
-        const at = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+        const at = /http:\/\/127\.0\.0\.1:\d+/.exec(printed);
         if (at) return at[0];
         await new Promise((done) => setTimeout(done, 50));
     }
-    throw new Error(`the server does not say where it listens: ${said}`);
+    throw new Error(`the server did not print its address: ${printed}`);
 }
 
 export async function shot(page, name) {
@@ -33,11 +33,11 @@ export async function shot(page, name) {
 
 export const put = async (url, file, bytes) => {
     const r = await fetch(`${url}/upload`, { method: 'POST', body: bytes ?? readFileSync(file) });
-    must(r.ok, `${file} was not taken: ${r.status} ${await r.text()}`);
+    must(r.ok, `${file} was rejected: ${r.status} ${await r.text()}`);
 };
 export const top = (...args) => JSON.parse(run('top', '--json', ...args));
 
-/** Nothing is asked any more, and something is shown. */
+/** Waits until no request is running and something is shown. */
 export const settled = (page) =>
     page.waitForFunction(
         () =>
@@ -69,7 +69,7 @@ export async function open(page, url, rest = '') {
 }
 export const ALL = '?range=all';
 
-/** The samples of checkout's processor time, which is what most tests look at. */
+/** The CPU samples of checkout, which most tests use. */
 export const CPU = `${ALL}&query=${encodeURIComponent('cpu/nanoseconds{service.name="checkout"}')}`;
 
 export async function endServers() {
@@ -79,7 +79,7 @@ export async function endServers() {
     }
 }
 
-/** Every observation of the example, as `kiln traces` prints them: what the views must add up to. Times are Unix ms. */
+/** Every observation of the example, as `kiln traces` prints it. The views must show their sums. Times are Unix ms. */
 export const observed = JSON.parse(
     String(run('traces', '--json', example)).replace(/"times": \[([^\]]*)\]/g, (_, list) => {
         const ms = list.split(',').map((t) => Number(BigInt(t) / 1000n) / 1e3);
@@ -90,7 +90,7 @@ export const observed = JSON.parse(
 export const sum = (list) => list.reduce((n, o) => n + o.value, 0);
 export const between = (from, to) => observed.filter((o) => o.time >= from && o.time < to);
 
-/** Sends n observations of one function, each worth 10 ms of processor time and 10 ms after the one before, as OTLP/JSON. */
+/** Sends n observations of one function as OTLP/JSON: each is 10 ms of CPU time, 10 ms after the one before. */
 export async function sendLoop(url, service, name, n, from) {
     const text = (value) => ({ stringValue: value }),
         times = Array.from({ length: n }, (_, i) => `${from + i * 10}000000`);
@@ -131,5 +131,5 @@ export async function sendLoop(url, service, name, n, from) {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
     });
-    must(r.ok, `${service} was not taken: ${r.status} ${await r.text()}`);
+    must(r.ok, `${service} was rejected: ${r.status} ${await r.text()}`);
 }

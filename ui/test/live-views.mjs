@@ -1,4 +1,5 @@
-// live-views.mjs - the views of the live page against what was sent: comparison, heat map, flame chart, threads, traces.
+// live-views.mjs - compares the views of the live page with the data that were sent: comparison, heat map, flame chart, threads,
+// traces.
 import {
     canvasBox,
     check,
@@ -19,7 +20,7 @@ const UNITS = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
 /** "1.37 s" as ns: three digits of it. */
 const ns = (text) => {
     const m = /^([−+-]?[\d.]+)(?: (ns|µs|ms|s))?$/.exec(text.trim());
-    must(m, `${text} is no time`);
+    must(m, `${text} is not a time`);
     return Number(m[1].replace('−', '-')) * (m[2] ? UNITS[m[2]] : 1);
 };
 const near = (got, want, what) =>
@@ -28,7 +29,7 @@ const near = (got, want, what) =>
 const query = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.search)));
 const fragment = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const at = (text) => Date.parse(text);
-/** The part of the time that the address has, Unix ms. */
+/** The time range in the address, Unix ms. */
 const part = async (page) => (await fragment(page)).time.split('-').map((t) => Number(BigInt(t) / 1000n) / 1e3);
 
 export async function drag(page, selector, from, to, key) {
@@ -42,7 +43,7 @@ export async function drag(page, selector, from, to, key) {
     if (key) await page.keyboard.up(key);
 }
 
-/** Does something that makes the page load, and waits until it has. */
+/** Runs an action that makes the page load, and waits for the end of the load. */
 async function loading(page, act) {
     const before = Number(await page.getAttribute('.live', 'data-loads'));
     await act();
@@ -59,7 +60,7 @@ function flat(list) {
 }
 
 async function comparison(url, page, mine) {
-    await check('diff: two parts of the chart, brushed; each number is what was sent', async () => {
+    await check('diff: two parts of the chart, selected by dragging; all numbers match the sent data', async () => {
         await open(page, url, CPU);
         await drag(page, '.plot .u-over', 0.1, 0.35, 'Shift');
         await inQuery(page, 'against=kept');
@@ -113,7 +114,7 @@ async function comparison(url, page, mine) {
         await there(page, '.table.compared, .compared', 'no comparison');
         const changes = await page.$$eval('.row', (list) => list.map((r) => Number(r.cells[2].title)));
         must(changes.length > 3 && changes.every((c) => c === 0), `against itself: ${changes.join(' ')}`);
-        await there(page, '[data-verdict="0"]', 'it is said to have changed');
+        await there(page, '[data-verdict="0"]', 'unchanged profiles are reported as changed');
         await page.click('[data-do=base-label]');
         await page.selectOption('.against [data-do=label-key]', 'thread.name');
         await page.fill('.against [data-do=label-value]', 'worker-0');
@@ -129,22 +130,22 @@ async function comparison(url, page, mine) {
             page,
             () => /other_loop/.test(document.querySelector('[data-verdict] [data-sign=down]')?.title ?? ''),
             null,
-            'what is gone is not said to be',
+            'a vanished function is not listed',
         );
         await page.click('[data-verdict] [data-sign=down]');
         await textIs(page, '.details', /other_loop/, 'it is not selected');
         const empty = await newPage({}, mine);
         await open(empty, url, `${CPU}&against=7d`);
-        await there(empty, '[data-no-base]', 'an empty side is not said to be empty');
+        await there(empty, '[data-no-base]', 'no message about the empty side');
         await empty.close();
     });
 }
 
 async function heat(url, page) {
-    await check('heat map: cells are what was sent, down to parts of a second', async () => {
+    await check('heat map: cells match the sent data, down to parts of a second', async () => {
         await open(page, url, `${CPU}#view=heat`);
         await there(page, '.heat canvas', 'no heat map');
-        const row = ns(/a row ([\d.]+ \S+);/.exec(await page.innerText('.heat p'))[1]);
+        const row = ns(/each row ([\d.]+ [^\s.]+)\./.exec(await page.innerText('.heat p'))[1]);
         must(row < 1e9, `rows of ${row} ns`);
         const b = await canvasBox(page);
         let used = 0;
@@ -163,15 +164,15 @@ async function heat(url, page) {
         must(used >= 6, 'only empty cells');
         await totalIs(page, sum(observed), 'total');
     });
-    await check('heat map: a part is chosen, shown, linked to, and looked at closer', async () => {
+    await check('heat map: a part is selected, shown, linked to and refined', async () => {
         await loading(page, () => drag(page, '.heat canvas', 0.2, 0.4));
         await inAddress(page, 'time=');
-        await textIs(page, '.total', /of all/, 'nothing was chosen');
+        await textIs(page, '.total', /of all/, 'nothing was selected');
         const [from, to] = await part(page),
             want = sum(between(from, to));
         await totalIs(page, want, 'the part');
         await shot(page, 'heat');
-        await page.click('text=flame graph of the choice');
+        await page.click('text=flame graph of the selection');
         await viewIs(page, 'flame');
         await totalIs(page, want, 'its flame graph');
         await page.reload();
@@ -206,7 +207,7 @@ async function lanes(url, page, mine) {
             same(value, sum(of), `${name}, sum`);
         }
     };
-    await check('threads: as many as sent, with their sums; a time and a thread are chosen', async () => {
+    await check('threads: as many as sent, with their sums; a time and a thread are selected', async () => {
         await open(page, url, `${CPU}#view=lanes`);
         await compare(page);
         await shot(page, 'lanes');
@@ -214,7 +215,7 @@ async function lanes(url, page, mine) {
         await inAddress(page, 'time=');
         const [from, to] = await part(page);
         await totalIs(page, sum(between(from, to)), 'the part');
-        await loading(page, () => page.click('text=all of the time'));
+        await loading(page, () => page.click('text=whole time range'));
         await totalIs(page, sum(observed), 'all of it');
         const first = (await page.getAttribute('[data-lane]', 'data-lane')).replace(/ \(.*/, '');
         const b = await canvasBox(page);
@@ -229,7 +230,7 @@ async function lanes(url, page, mine) {
             'the thread is not filtered by',
         );
     });
-    await check('threads: boxes stand at their time', async () => {
+    await check('threads: boxes are at their times', async () => {
         const q = encodeURIComponent('cpu/nanoseconds{service.name="checkout"}');
         await open(page, url, `?from=2025-11-03T09:13:35Z&to=2025-11-03T09:15:05Z&query=${q}#view=lanes`); // 09:14:05 to 09:14:35
         await there(page, '[data-lane]', 'no lanes');
@@ -242,7 +243,7 @@ async function lanes(url, page, mine) {
         const thread = (await page.getAttribute('[data-lane]', 'data-lane')).replace(/ \(.*/, ''),
             of = observed.filter((o) => o.labels['thread.name'] === thread).sort((p, q) => p.time - q.time),
             one = of[Math.floor(of.length / 2)],
-            now = await canvasBox(page); // a line stands above it by now
+            now = await canvasBox(page); // there is a line above it now
         await page.mouse.move(
             now.x + now.width * x((one.time - at('2025-11-03T09:13:35Z')) / 1e3) + 1,
             now.y + 24 + 11,
@@ -254,7 +255,7 @@ async function lanes(url, page, mine) {
         same(leaf, found.stack[0].name, 'the function on top');
         same(ns(value), found.value, 'the value');
     });
-    await check('too many observations: threads in steps, and a flame chart that offers less', async () => {
+    await check('too many observations: threads in steps, and a flame chart that offers a part', async () => {
         const busy = await newPage({}, mine);
         await busy.route('**/api/v1/counts*', async (route) => {
             const r = await route.fetch(),
@@ -265,13 +266,13 @@ async function lanes(url, page, mine) {
         });
         await open(busy, url, `${CPU}#view=lanes`);
         await compare(busy);
-        await textIs(busy, '.lanes p', /a box [\d.]+ m?s/, 'no steps');
+        await textIs(busy, '.lanes p', /each box [\d.]+ m?s/, 'no steps');
         await shot(busy, 'lanes-steps');
         await busy.click('[data-tab=chart]');
-        await there(busy, '[data-too-many]', 'it is not said');
+        await there(busy, '[data-too-many]', 'no message about too many observations');
         await shot(busy, 'too-many');
         await busy.click('[data-do=newest]');
-        await there(busy, '.chart canvas', 'the newest part is no offer');
+        await there(busy, '.chart canvas', 'the newest part is not offered');
         await busy.close();
     });
 }
@@ -284,7 +285,7 @@ async function traces(url, page) {
             await there(page, '[data-page=trace] [data-table=spans] tbody tr', `${what}: no spans`);
             near(ns(await page.innerText('[data-type="cpu/nanoseconds"] b')), sum(of), what);
         };
-    await check('a trace is found: by its id, a traceparent, a link of another tool', async () => {
+    await check('a trace is found by its id, by a traceparent, by a link of another tool', async () => {
         await open(page, url);
         await page.fill('[data-do=trace]', trace);
         await page.keyboard.press('Enter');
@@ -306,7 +307,7 @@ async function traces(url, page) {
         await page.goBack();
         await shows('back');
         await page.fill('[data-do=trace]', 'no id');
-        await there(page, '[data-do=trace][aria-invalid=true]', 'it is not said to be none');
+        await there(page, '[data-do=trace][aria-invalid=true]', 'an invalid id is not marked');
         await page.fill('[data-do=trace]', '0123456789abcdef0123456789abcdef');
         await page.keyboard.press('Enter');
         await textIs(page, '[data-nothing]', /No sample of this trace/, 'a trace that is not there');
@@ -335,9 +336,9 @@ async function traces(url, page) {
 }
 
 async function limits(url, mine) {
-    await check('budgets and errors of the server are said in its words', async () => {
+    await check('budgets and errors of the server are shown', async () => {
         const page = await newPage({}, mine);
-        page.removeAllListeners('console'); // where the browser itself says that it was answered 503
+        page.removeAllListeners('console'); // the browser logs the status 503
         const cut = async (route) => {
             const r = await route.fetch({ headers: { ...route.request().headers(), accept: 'application/json' } });
             await route.fulfill({
@@ -347,27 +348,27 @@ async function limits(url, mine) {
         };
         for (const name of ['heat', 'lanes', 'counts', 'spans']) await page.route(`**/api/v1/${name}?*`, cut);
         await open(page, url, `${CPU}#view=heat`);
-        await textIs(page, '.view .notice', /The map is not whole: the 20 s are over/, 'heat');
-        await textIs(page, 'body', /The chart is not whole: the 20 s are over/, 'counts');
+        await textIs(page, '.view .notice', /The heat map is incomplete: the 20 s are over/, 'heat');
+        await textIs(page, 'body', /The chart is incomplete: the 20 s are over/, 'counts');
         await page.keyboard.press('5');
-        await textIs(page, '.view .notice', /This is not all: the 20 s are over/, 'lanes');
+        await textIs(page, '.view .notice', /The list is incomplete: the 20 s are over/, 'lanes');
         await page.click('[data-goto=trace]');
-        await textIs(page, '.page .notice', /This is not all: the 20 s are over/, 'spans');
+        await textIs(page, '.page .notice', /The list is incomplete: the 20 s are over/, 'spans');
         await page.unroute('**/api/v1/heat?*');
-        const refuse = (route) =>
+        const reject = (route) =>
             route.fulfill({ status: 503, json: { error: 'the answer does not fit the memory budget' } });
-        await page.route('**/api/v1/heat?*', refuse);
+        await page.route('**/api/v1/heat?*', reject);
         await open(page, url, `${CPU}#view=heat&q=x`);
-        await textIs(page, '.view', /There is no heat map: the answer does not fit the memory budget/, 'heat, refused');
-        await page.route('**/api/v1/export?*', refuse);
+        await textIs(page, '.view', /The heat map cannot be shown: the answer does not fit the memory budget/, 'heat, rejected');
+        await page.route('**/api/v1/export?*', reject);
         await open(page, url, CPU);
         await textIs(
             page,
             '.empty',
-            /This cannot be shown: the answer does not fit the memory budget/,
-            'export, refused',
+            /The profile cannot be shown: the answer does not fit the memory budget/,
+            'export, rejected',
         );
-        await there(page, '.plot .u-over', 'without the chart nobody can choose less');
+        await there(page, '.plot .u-over', 'no chart to select a part with');
         await page.close();
     });
 }

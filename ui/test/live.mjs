@@ -1,5 +1,5 @@
-// test/live.mjs - the page of `kiln serve` in a real Chromium: what a person does with it. Prints TAP; says why it skips.
-// KILN_SHOTS=DIR leaves pictures there, wide and narrow, to be looked at.
+// test/live.mjs - uses the page of `kiln serve` in Chromium. Prints TAP and the reasons for skipped tests.
+// KILN_SHOTS=DIR stores screenshots there, wide and narrow.
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -36,10 +36,10 @@ async function answers(url) {
     const ask = (path, headers = {}) => fetch(url + path, { headers });
     const html = await ask('/', { 'accept-encoding': 'identity' }),
         text = await html.text();
-    same(html.headers.get('content-encoding'), null, 'encoding for who takes none');
+    same(html.headers.get('content-encoding'), null, 'encoding for clients that accept none');
     must(/default-src 'none'.*script-src 'self'/.test(html.headers.get('content-security-policy')), 'no policy');
     same((await ask('/', { 'if-none-match': html.headers.get('etag') })).status, 304, 'the same again');
-    same((await ask('/?page=health')).status, 200, 'with a question');
+    same((await ask('/?page=health')).status, 200, 'with a query');
     same((await fetch(url + '/', { method: 'POST' })).status, 405, 'POST');
     same((await ask('/assets/live-0000.js')).status, 404, 'an asset that is not there');
     const assets = [...text.matchAll(/"(\/assets\/[^"]+)"/g)].map((m) => m[1]);
@@ -48,7 +48,7 @@ async function answers(url) {
     for (const path of ['/', ...assets]) {
         const r = await ask(path, { 'accept-encoding': 'gzip' });
         same(r.headers.get('content-encoding'), 'gzip', `${path}: encoding`);
-        if (path !== '/') must(/immutable/.test(r.headers.get('cache-control')), `${path} is not kept by browsers`);
+        if (path !== '/') must(/immutable/.test(r.headers.get('cache-control')), `${path} is not cached by browsers`);
         weight += Number(r.headers.get('content-length'));
         await r.arrayBuffer();
     }
@@ -62,9 +62,9 @@ async function foreign(url) {
     const site = createServer((_, r) => r.end('<!doctype html>')).listen(0, '127.0.0.1');
     await once(site, 'listening');
     const page = await newPage({}, /./);
-    page.removeAllListeners('console'); // where the browser itself says that it was answered 403
-    const answer = await page.goto(`http://${FOREIGN}:${new URL(url).port}/`);
-    same(answer.status(), 403, 'a name that points here');
+    page.removeAllListeners('console'); // the browser logs the status 403
+    const response = await page.goto(`http://${FOREIGN}:${new URL(url).port}/`);
+    same(response.status(), 403, 'a name that points here');
     await page.goto(`http://${FOREIGN}:${site.address().port}/`);
     const types = await page.evaluate(async (to) => {
         const send = (path) => fetch(to + path, { method: 'POST', mode: 'no-cors', body: 'main;evil 1\n' });
@@ -75,8 +75,8 @@ async function foreign(url) {
     site.closeAllConnections();
     site.close();
     const after = await status();
-    must(after.api.foreign > before.api.foreign, 'the name was not counted');
-    same(after.ingest.foreign - before.ingest.foreign, 2, 'requests across sites that were refused');
+    must(after.api.foreign > before.api.foreign, 'the foreign name was not counted');
+    same(after.ingest.foreign - before.ingest.foreign, 2, 'rejected cross-site requests');
     same(after.ingest.taken, before.ingest.taken, 'taken');
 }
 
@@ -87,36 +87,36 @@ async function person(url) {
     writeFileSync(few, 'main;read 3\nmain;<img src=x onerror=alert(1)> 4\n');
 
     await check('what the server sends: types, etags, policy, weight', () => answers(url));
-    await check('an empty store says what to do', async () => {
+    await check('an empty store shows instructions', async () => {
         await open(page, url);
-        await textIs(page, '.first', /Nothing is stored yet/, 'no word of welcome');
+        await textIs(page, '.first', /No profiles are stored yet/, 'no introduction');
         must((await page.innerText('.first pre')).includes(url), 'the address is not named');
         await shot(page, 'empty');
     });
-    await check('an empty store shows what arrives by itself', async () => {
+    await check('an empty store shows new profiles without a reload', async () => {
         const r = await fetch(`${url}/upload`, { method: 'POST', body: readFileSync(example) });
         must(r.ok, `upload: ${r.status}`);
-        await textIs(page, '[data-nothing]', /There is something from/, 'nothing happened');
+        await textIs(page, '[data-nothing]', /There are profiles from/, 'nothing happened');
     });
-    await check('a broken link is said to be one', async () => {
+    await check('a broken link is reported', async () => {
         await open(page, url, '?query=cpu%7Bservice');
-        await textIs(page, '[data-notice]', /query=cpu\{service is no selector/, 'not said');
+        await textIs(page, '[data-notice]', /query=cpu\{service is not a selector/, 'no message');
         await page.click('[data-notice] button');
     });
-    await check('drop: the file is kept and shown', async () => {
+    await check('drop: the file is stored and shown', async () => {
         await drop(page, example, 'checkout.otlp');
-        await textIs(page, '[data-notice]', /checkout\.otlp: 2 profiles/, 'no answer');
+        await textIs(page, '[data-notice]', /checkout\.otlp: 2 profiles/, 'no message');
         await totalIs(page, top(example).total, 'total');
         await inQuery(page, 'service.name="checkout"');
         await page.click('[data-notice] button');
         await open(page, url);
         await drop(page, example, 'again.otlp');
-        await totalIs(page, top(example).total, 'once more: it was there already');
+        await totalIs(page, top(example).total, 'once more: it was stored already');
         await page.click('[data-notice] button');
     });
-    await check('a time with nothing in it offers what there is', async () => {
+    await check('an empty time range offers the stored one', async () => {
         await open(page, url);
-        await there(page, '[data-nothing]', 'an empty hour is not said to be empty');
+        await there(page, '[data-nothing]', 'no message about the empty hour');
         await page.click('[data-do=show-all]');
         await totalIs(page, top(example).total, 'total');
         await page.goBack();
@@ -147,7 +147,7 @@ async function person(url) {
         await totalIs(page, top(example).total, 'cpu again');
         await page.keyboard.press('1');
     });
-    await check('labels: one is added, and taken away', async () => {
+    await check('labels: one is added and removed', async () => {
         const one = top('--tagfocus', 'thread.name=^worker-0$', example).selected;
         await page.click('[data-do=label]');
         await page.selectOption('[data-do=label-key]', 'thread.name');
@@ -181,7 +181,7 @@ async function person(url) {
             await viewIs(page, view);
         }
     });
-    await check('chart: a drag chooses the time, typed times do too', async () => {
+    await check('chart: a drag selects the time, typed times do too', async () => {
         const b = await (await page.waitForSelector('.plot .u-over')).boundingBox();
         await page.mouse.move(b.x + b.width * 0.3, b.y + 30);
         await page.mouse.down();
@@ -199,14 +199,14 @@ async function person(url) {
         await page.fill('[data-do=from]', '2025-11-03 09:14:10');
         await page.fill('[data-do=to]', 'nonsense');
         await page.click('[data-do=apply-range]');
-        await there(page, '.pop .wrong', 'nonsense is taken');
+        await there(page, '.pop .wrong', 'an invalid time is accepted');
         await page.fill('[data-do=to]', '2025-11-03 09:14:20');
         await page.click('[data-do=apply-range]');
         await inQuery(page, 'to=2025-11-03 09:14:20');
         await settled(page);
     });
     await views(url, page, mine);
-    await check('profiles one by one, and one of them', async () => {
+    await check('the list of profiles, and one of them', async () => {
         await open(page, url, ALL);
         await page.click('[data-goto=profiles]');
         await there(page, '[data-profile]', 'no list');
@@ -215,14 +215,14 @@ async function person(url) {
         await page.click('tr:has-text("checkout"):has-text("cpu") button');
         await totalIs(page, top(example).total, 'the profile');
         await page.goBack();
-        await there(page, '[data-profile]', 'back is not back');
+        await there(page, '[data-profile]', 'back does not return to the list');
     });
-    await check('comments and the original file: in the list, and with the one profile', async () => {
+    await check('comments and the original file: in the list, and with a single profile', async () => {
         await put(url, join(src, 'tests/fixtures/seeds/b.otep239'));
         await open(page, url, `${ALL}&page=profiles`);
         await page.click('tr:has-text("svcb"):has-text("cpu") [data-do=about]');
-        await textIs(page, '[data-said] [data-comment]', /a human comment/, 'no comment in the list');
-        await textIs(page, '[data-said] [data-original]', /jfr, 15/, 'no original file in the list');
+        await textIs(page, '[data-details] [data-comment]', /a human comment/, 'no comment in the list');
+        await textIs(page, '[data-details] [data-original]', /jfr, 15/, 'no original file in the list');
         await page.click('tr:has-text("svcb"):has-text("cpu") button');
         await textIs(page, '[data-about] [data-comment]', /a human comment/, 'no comment above the flame graph');
         await textIs(page, '[data-about] [data-temporality]', /cumulative/, 'no temporality');
@@ -236,20 +236,20 @@ async function person(url) {
         const stored = await (await fetch(`${url}/api/v1/store`)).json(),
             grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
         await textIs(page, '[data-fact=samples]', new RegExp(`^${grouped(stored.samples)}$`), 'samples');
-        await textIs(page, '[data-fact=waiting] b', new RegExp(`^${grouped(stored.raw_items)}$`), 'what waits');
-        await textIs(page, '[data-fact=bytes]', /of 10 GiB.*kept for 7 days/, 'retention');
+        await textIs(page, '[data-fact=waiting] b', new RegExp(`^${grouped(stored.raw_items)}$`), 'backlog');
+        await textIs(page, '[data-fact=bytes]', /of 10 GiB.*stored for 7 days/, 'retention');
         await textIs(page, '[data-fact=queue]', /requests open/, 'queue');
         await shot(page, 'health');
     });
-    await check('upload that is no profile is refused in words', async () => {
+    await check('an upload that is not a profile is rejected with a message', async () => {
         const other = await newPage({}, mine);
-        other.removeAllListeners('console'); // where the browser itself says that it was answered 400
+        other.removeAllListeners('console'); // the browser logs the status 400
         await open(other, url, ALL);
         await drop(other, join(dir, 'nothing.bin'), 'nothing.bin');
-        await textIs(other, '[data-notice]', /nothing\.bin: .+/, 'no answer');
+        await textIs(other, '[data-notice]', /nothing\.bin: .+/, 'no message');
         await other.close();
     });
-    await check('a recording without a date gets that of its file; the same again is told', async () => {
+    await check('a recording without a date gets that of its file; a duplicate is reported', async () => {
         const other = await newPage({}, mine),
             name = 'undated.speedscope.json',
             frames = { frames: [{ name: 'undated' }] },
@@ -257,14 +257,14 @@ async function person(url) {
         writeFileSync(join(dir, name), JSON.stringify({ $schema: 'https://www.speedscope.app/', shared: frames, profiles: [one] }));
         await open(other, url, ALL);
         await drop(other, join(dir, name), name);
-        await textIs(other, '[data-notice]', /undated\.speedscope\.json: 1 profile \(speedscope\)/, 'no answer');
+        await textIs(other, '[data-notice]', /undated\.speedscope\.json: 1 profile \(speedscope\)/, 'no message');
         await inQuery(other, `from=${new Date().getUTCFullYear()}`);
         await drop(other, join(dir, name), name);
-        await textIs(other, '[data-notice]', /stored before/, 'accepted twice');
+        await textIs(other, '[data-notice]', /already stored/, 'accepted twice');
         await other.close();
     });
-    await check('pages of others can neither be us nor send to us', () => foreign(url));
-    await check('refresh: what arrives is shown; a choice in a moving time stays where it is', async () => {
+    await check('foreign pages can neither read nor send', () => foreign(url));
+    await check('refresh: new profiles are shown; a selection in a moving time range stays', async () => {
         const now = Date.now();
         await sendLoop(url, 'ticker', 'tick', 100, now - 60e3);
         await open(page, url, '?from=now-15m&to=now&refresh=5&query=%7Bservice.name%3D%22ticker%22%7D');
@@ -345,21 +345,21 @@ async function guarded() {
     writeFileSync(write, 'writing-token-0001 senders\n', { mode: 0o600 });
     const url = await serve('guarded', '--read-tokens', read, '--write-tokens', write),
         page = await newPage({}, new RegExp(`^(${url}/|data:|about:|blob:)`));
-    // The browser itself says in the console that it was answered 401.
+    // The browser logs the status 401.
     page.removeAllListeners('console');
-    await check('a token is asked for, and remembered by the tab', async () => {
+    await check('the page prompts for a token and stores it for the tab', async () => {
         await page.goto(url);
         await page.fill('[data-do=token]', 'not-the-right-one-at-all');
         await page.keyboard.press('Enter');
-        await there(page, '.token .wrong', 'a wrong token is not said to be wrong');
+        await there(page, '.token .wrong', 'a wrong token is not reported');
         await shot(page, 'token');
         await page.fill('[data-do=token]', 'reading-token-0001');
         await page.keyboard.press('Enter');
-        await there(page, '.first', 'the right token does not open');
+        await there(page, '.first', 'the right token is not accepted');
         await drop(page, example, 'checkout.otlp');
         await page.fill('[data-do=token]', 'writing-token-0001');
         await page.keyboard.press('Enter');
-        await totalIs(page, top(example).total, 'what was sent');
+        await totalIs(page, top(example).total, 'the sent profile');
         await page.reload();
         await totalIs(page, top(example).total, 'after a reload');
     });
@@ -368,7 +368,7 @@ async function guarded() {
 
 try {
     const url = await serve('store');
-    if ((await fetch(url)).status === 501) skip('this kiln was built without its page');
+    if ((await fetch(url)).status === 501) skip('this kiln was built without the page of the server');
     writeFileSync(join(dir, 'nothing.bin'), Buffer.from([1, 2, 3, 255, 254, 0, 9]));
     await person(url);
     await guarded();

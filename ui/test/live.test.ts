@@ -1,25 +1,25 @@
-// The pure parts of the live page: selectors, times, the address, profiles made one.
+// The parts of the live page without a DOM: selectors, times, addresses, merged profiles.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readColumns } from '../src/live/columns';
-import { extentOf, newestPart, typesOf } from '../src/live/questions';
+import { extentOf, newestPart, typesOf } from '../src/live/queries';
 import { EVERYTHING, hull, lastOf, moves, rangeText, readTime, resolve, spanText, writeTime } from '../src/live/range';
 import { NO_IDS, brokenAddress, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
 import { readSelector, valueOf, withLabels, withValue, writeSelector } from '../src/live/selector';
 import { stackWeights, noFilter } from '../src/model/filter';
-import { aboutFrom, aboutOf, saysNothing } from '../src/model/about';
+import { aboutFrom, aboutOf, isEmpty } from '../src/model/about';
 import { fold } from '../src/model/fold';
 import { heatOf } from '../src/model/heat';
 import { Session } from '../src/model/session';
 import { decode } from '../src/otlp/decode';
-import { partOf, readFragment, timelessFragment, wishOf, writeFragment, initial } from '../src/state';
+import { partOf, readFragment, timelessFragment, needsOf, writeFragment, initial } from '../src/state';
 import { Message, profilesData } from './write';
 
 const TRACE = 'e1f08aee9b782c3b8416089b191a6bf0',
     SPAN = '295ef6684424c055';
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 
-test('selectors: what is written is read', () => {
+test('selectors: written text reads back the same', () => {
     const s = {
         type: 'cpu/nanoseconds',
         matchers: [
@@ -40,7 +40,7 @@ test('selectors: what is written is read', () => {
     });
     for (const wrong of ['{', '{a}', '{a=}', '{a="b}', 'cpu{a=b} x', '{a=b c=d}'])
         assert.equal(readSelector(wrong), null, wrong);
-    assert.equal(writeSelector({ type: 'wall time/ns', matchers: [] }), ''); // cannot be spelled: chosen from the answer
+    assert.equal(writeSelector({ type: 'wall time/ns', matchers: [] }), ''); // the grammar cannot express it
     assert.equal(valueOf(s, 'service.name'), 'a "b" \\ c\nd');
     assert.equal(valueOf(withValue(s, 'service.name', null), 'service.name'), null);
     assert.equal(withValue(s, 'service.name', 'x').matchers.length, 3);
@@ -78,7 +78,7 @@ test('ranges', () => {
     assert.deepEqual(spanBefore([100, 150], '1d'), [100 - 86400e3, 150 - 86400e3]);
 });
 
-test('times are kept to the microsecond', () => {
+test('times are precise to the microsecond', () => {
     for (const text of ['2025-11-03T09:14:05Z', '2025-11-03T09:14:05.250Z', '2025-11-03T09:14:05.250001Z'])
         assert.equal(writeTime(readTime(text, NOW)!), text);
     assert.equal(spanText([NOW, NOW + 0.5]), '2026-01-02 03:04:05 – 03:04:05.000500');
@@ -114,14 +114,14 @@ test('ids of traces and spans, as other tools write them', () => {
         assert.deepEqual(linkedIds(search, hash), want, search + hash);
 });
 
-test('mistakes in an address are said', () => {
+test('mistakes in an address are reported', () => {
     for (const [search, hash, want] of [
         ['', '', ''],
         [`?query=cpu%7Ba%3D%22b%22%7D&from=now-5m&to=now`, `#trace=${TRACE}`, ''],
-        ['?query=cpu%7Bservice', '', 'query=cpu{service is no selector'],
-        ['?from=yesterday&to=now', '', 'from=yesterday is no time'],
-        ['', '#trace=zz', 'trace=zz is no id'],
-        ['?span_id=12', '#view=table', 'span_id=12 is no id'],
+        ['?query=cpu%7Bservice', '', 'query=cpu{service is not a selector'],
+        ['?from=yesterday&to=now', '', 'from=yesterday is not a time'],
+        ['', '#trace=zz', 'trace=zz is not an id'],
+        ['?span_id=12', '#view=table', 'span_id=12 is not an id'],
     ] as const) {
         const got = brokenAddress(search, hash);
         assert.ok(want ? got.includes(want) : got === '', got || search + hash);
@@ -141,7 +141,7 @@ test('labels of the viewer as a selector', () => {
     );
 });
 
-test('binary answers', () => {
+test('binary responses', () => {
     const head = new TextEncoder().encode(
         '{"answer":{"schema":1,"start":1762161245000000001,"column":20,"sum":null,"frames":{"label":null},"big":[null]},' +
             '"columns":[{"path":["sum"],"type":"f64","at":0,"n":2},{"path":["frames","label"],"type":"str","at":16,"n":2},' +
@@ -165,10 +165,10 @@ test('binary answers', () => {
         [a.startNs, a.column, [...a.sum], a.frames.label, [...a.big[0]]],
         [1762161245000000001n, 20, [1.5, -2], ['a', 'é'], [-5]],
     );
-    assert.throws(() => readColumns(new ArrayBuffer(16)), /does not know/);
+    assert.throws(() => readColumns(new ArrayBuffer(16)), /unknown encoding/);
 });
 
-test('the address keeps the selection', () => {
+test('the address stores the selection', () => {
     assert.equal(writeAddress(readAddress('')), '');
     const selector = { type: 'cpu/nanoseconds', matchers: [{ key: 'a', op: '=' as const, value: 'b&c=d' }] };
     for (const s of [
@@ -191,15 +191,15 @@ test('the address keeps the selection', () => {
 test('the fragment of other data', () => {
     assert.equal(timelessFragment('#view=table&time=1-2&window=3-4&q=x'), '#view=table&q=x');
     assert.equal(timelessFragment('#time=1-2'), '');
-    assert.deepEqual(wishOf('#view=chart&q=x'), { times: true, part: null });
-    assert.deepEqual(wishOf('#view=heat&time=1762161245000000001-1762161246000000002'), {
+    assert.deepEqual(needsOf('#view=chart&q=x'), { times: true, part: null });
+    assert.deepEqual(needsOf('#view=heat&time=1762161245000000001-1762161246000000002'), {
         times: false,
         part: [1762161245000000001n, 1762161246000000002n],
     });
     assert.equal(partOf('x-y'), null);
 });
 
-test('times in the fragment mean the same when there are more data', () => {
+test('times in the fragment stay valid when data are added', () => {
     const names = { write: String, read: Number, timeBase: 1762161245000000000n, dated: true };
     const s = { ...initial(false), filter: { labels: [], time: [5, 700] as [number, number] } },
         text = writeFragment(s, false, names);
@@ -213,7 +213,7 @@ test('times in the fragment mean the same when there are more data', () => {
     assert.equal(writeFragment(s, false, report), 'time=5-700');
 });
 
-test('what there is', () => {
+test('extent, types and newest part', () => {
     const series = (type: string, samples: number, first: number, last: number) => ({
         type,
         unit: 'n',
@@ -226,7 +226,7 @@ test('what there is', () => {
     assert.deepEqual(extentOf(list), [89, 301]);
     assert.equal(extentOf([]), null);
     const wall = series('w', 3, NOW, NOW + 50);
-    assert.deepEqual(extentOf([...list, wall]), [NOW - 1, NOW + 51]); // the others had clocks that tell no date
+    assert.deepEqual(extentOf([...list, wall]), [NOW - 1, NOW + 51]); // the others have clocks without a date
     assert.deepEqual(extentOf([...list, wall], false), [89, 301]);
     assert.equal(extentOf([wall], false), null);
     assert.deepEqual(extentOf([series('both', 3, 5, NOW)]), [Date.UTC(2000, 0, 1), NOW + 1]);
@@ -245,7 +245,7 @@ test('what there is', () => {
     assert.equal(newestPart({ ...counts, rows: [{ label: '', sum: [], count: [9] }] }, 4), null);
 });
 
-test('profiles of one type are looked at as one', () => {
+test('profiles of one type are merged', () => {
     const T0 = 1700000000000000000n;
     const sample = (stack: number, value: number, at: bigint) =>
         new Message()
@@ -281,8 +281,8 @@ test('profiles of one type are looked at as one', () => {
     assert.equal(fold(one).profiles[0], one.profiles[0]);
 });
 
-test('what a profile says: comments of both kinds, temporality, attributes, the original file', () => {
-    const said = aboutFrom(
+test('facts about a profile: comments of both kinds, temporality, attributes, the original file', () => {
+    const about = aboutFrom(
         [
             { key: 'pprof.profile.comment', value: ['one', 'two'] },
             { key: 'pprof.profile.comment.0', value: 'three' },
@@ -292,7 +292,7 @@ test('what a profile says: comments of both kinds, temporality, attributes, the 
         ],
         { format: 'jfr', bytes: 15 },
     );
-    assert.deepEqual(said, {
+    assert.deepEqual(about, {
         comments: ['one', 'two', 'three'],
         temporality: 'cumulative',
         attributes: [
@@ -301,7 +301,7 @@ test('what a profile says: comments of both kinds, temporality, attributes, the 
         ],
         original: 'jfr, 15 B',
     });
-    assert.ok(saysNothing(aboutFrom([], { format: '', bytes: 0 })));
+    assert.ok(isEmpty(aboutFrom([], { format: '', bytes: 0 })));
 });
 
 test('fold: comments of all, other attributes only where all agree', () => {

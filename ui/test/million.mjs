@@ -1,4 +1,4 @@
-// A profile for the test of size, written without any library: kiln reads it like everybody's.
+// Writes a large profile for the test of size, without any library.
 
 function varint(out, v) {
     while (v > 127) (out.push((v & 127) | 128), (v = Math.floor(v / 128)));
@@ -16,7 +16,7 @@ const scalar = (number, v) => {
     return out;
 };
 
-/** A profile whose flame tree has a little more than a million nodes: 130 000 stacks that each leave the one before them. */
+/** A profile whose flame tree has a little more than a million nodes: 130 000 stacks with different endings. */
 export function millionNodes() {
     const FUNCTIONS = 20000,
         STACKS = 130000,

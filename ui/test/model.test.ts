@@ -1,12 +1,11 @@
-// Trees, tables, sandwiches and boxes: the clever structure against the plain one.
+// Compares trees, tables, sandwiches and boxes with simple implementations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boxAt, visibleBoxes } from '../src/draw/boxes';
 import { Fitter, shortName } from '../src/draw/label';
 import { placeName } from '../src/model/frames';
-import { leadProfile, leadRank } from '../src/model/lead';
+import { defaultProfile, typeRank } from '../src/model/default_type';
 import { observations } from '../src/model/observed';
-import { packageOf } from '../src/model/package';
 import { sandwichOf } from '../src/model/sandwich';
 import { tableOf } from '../src/model/table';
 import { Tree, TreeBuilder, follow, matchedTotal, pathOf } from '../src/model/tree';
@@ -109,7 +108,7 @@ test('comparison: widths hold both sides, a gone stack stays visible', () => {
     assert.equal(t.w[0], 14);
 });
 
-test('negative values take their place too', () => {
+test('negative values have a width', () => {
     const b = new TreeBuilder();
     b.add([1], 1, -5);
     b.add([2], 1, 3);
@@ -118,7 +117,7 @@ test('negative values take their place too', () => {
     assert.equal(t.w[0], 8);
 });
 
-test('boxes: what is drawn covers the same pixels as drawing everything', () => {
+test('boxes: drawing only visible boxes covers the same pixels as drawing all', () => {
     for (let round = 0; round < 40; round++) {
         const n = 3000,
             x = new Float64Array(n),
@@ -159,32 +158,13 @@ test('boxes: what is drawn covers the same pixels as drawing everything', () => 
     }
 });
 
-test('an address without a name is the same place in every process that has the file', () => {
+test('an address without a symbol has the same name in every process that maps the file', () => {
     const at = (start: bigint) => ({ start, limit: start + 0x1000n, offset: 0x2000n, filename: 1, attributes: [] });
     assert.equal(placeName(0x7f0000000123n, at(0x7f0000000000n), 'libx.so'), '+0x2123');
     assert.equal(placeName(0x560000000123n, at(0x560000000000n), 'libx.so'), '+0x2123');
     assert.equal(placeName(0x7f0000001000n, at(0x7f0000000000n), 'libx.so'), '0x7f0000001000'); // beyond it
     assert.equal(placeName(0x123n, undefined, ''), '0x123');
     assert.equal(placeName(0n, undefined, 'libx.so'), 'libx.so');
-});
-
-test('packages are read off names', () => {
-    const cases: [string, string, string, string][] = [
-        ['github.com/foo/bar/baz.(*T).Run', '', '', 'github.com/foo/bar/baz'],
-        ['runtime.mallocgc', '', '', 'runtime'],
-        ['otelhttp.(*middleware).serveHTTP', '', 'app', 'otelhttp'],
-        ['net/http.(*conn).serve', '', '', 'net/http'],
-        ['java.util.HashMap.get', '', '', 'java.util'],
-        ['java/lang/Thread.run', '', '', 'java.lang'],
-        ['Busy.fib', '', '', 'Busy'],
-        ['std::vector<a::b>::push_back(int)', '', '', 'std'],
-        ['start_thread', '', '/usr/lib/libc.so.6', 'libc.so.6'],
-        ['do_syscall_64', '', '[kernel.kallsyms]', 'kernel'],
-        ['read_[k]', '', '', 'kernel'],
-        ['render', '/app/node_modules/@scope/pkg/a.js', '', '@scope/pkg'],
-        ['go', '', '', '(no package)'],
-    ];
-    for (const [name, file, library, want] of cases) assert.equal(packageOf(name, file, library), want, name);
 });
 
 test('names get shorter from the left', () => {
@@ -216,7 +196,7 @@ test('numbers for people', () => {
     assert.equal(percent(1, 0), '–');
 });
 
-test('steps of axes are round in what people read', () => {
+test('steps of axes are round when printed', () => {
     const words = (unit: string) => roundSteps(unit)!.map((s) => withUnit(s, unit));
     assert.ok(
         words('nanoseconds').every((w) => /^(1|2|5|10|20|30|50|100|200|500|60|\d+0*) (ns|µs|ms|s|min|h)$/.test(w)),
@@ -225,10 +205,10 @@ test('steps of axes are round in what people read', () => {
     assert.ok(roundSteps('seconds')!.includes(60) && roundSteps('count') === null);
 });
 
-test('the type that leads', () => {
+test('the default type', () => {
     const of = (types: string[], zero: string[] = [], ownDefault = false) =>
         types[
-            leadProfile({
+            defaultProfile({
                 profiles: types.map((type) => ({ type, total: zero.includes(type) ? 0n : 7n })),
                 ownDefault,
             } as unknown as Dataset)
@@ -240,7 +220,7 @@ test('the type that leads', () => {
     assert.equal(of(['alloc_space', 'cpu'], [], true), 'alloc_space');
     assert.equal(of(['alloc_space', 'cpu'], ['alloc_space'], true), 'cpu');
     assert.equal(of(['b', 'a']), 'b');
-    assert.ok(leadRank('cycles:P') < leadRank('wall'));
+    assert.ok(typeRank('cycles:P') < typeRank('wall'));
 });
 
 test('observations of samples', () => {

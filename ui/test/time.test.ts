@@ -1,4 +1,4 @@
-// Time views, labels, filters and the address, on a small profile that is written here field by field.
+// Views over time, labels, filters and the address, with a small profile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ticks } from '../src/draw/axis';
@@ -66,7 +66,7 @@ test('threads and labels', () => {
         ],
     );
     const one = { labels: [{ key: 'thread.name', value: 't1', not: false }], time: null };
-    assert.equal(labelsOf(s.main.set, p, one)[0].values.length, 2, 'the other value can still be chosen');
+    assert.equal(labelsOf(s.main.set, p, one)[0].values.length, 2, 'the other value can still be selected');
 });
 
 test('filters: by label, without it, by time', () => {
@@ -145,7 +145,7 @@ test('axis: few ticks, round numbers', () => {
     assert.ok(ticks(0, 86400e9 * 400, 700).length < 10);
 });
 
-test('the address keeps what is seen', () => {
+test('the address stores the state', () => {
     const s = session(),
         f = s.frames.name.indexOf('a');
     const state = {
@@ -164,7 +164,7 @@ test('the address keeps what is seen', () => {
     assert.deepEqual(readFragment('#view=nonsense&profile=99&time=x&sel=gone', false, 1, s.names), initial(false));
 });
 
-test('Esc takes back one thing at a time', () => {
+test('Esc clears one thing at a time', () => {
     let s = { ...initial(false), search: 'x', zoom: [1], selected: 2, help: true };
     const order: string[] = [];
     for (let p = back(s); p; p = back(s)) {

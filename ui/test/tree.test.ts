@@ -1,4 +1,4 @@
-// The sources themselves: their types, and that meson knows each of them.
+// Checks of the sources: types, and that meson.build lists all files.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';

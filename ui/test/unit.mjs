@@ -1,4 +1,4 @@
-// test/unit.mjs - bundles the *.test.ts beside it for node's own test runner. Prints TAP.
+// test/unit.mjs - bundles the *.test.ts of this folder and runs them with the test runner of node. Prints TAP.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-/* The mathematics of sampling, without libm: the object needs libc alone.  Good to 1e-12 (test_heap_estimate
- * compares with libm). */
+/* The mathematics of sampling, without libm, because the library may depend on libc only.  The
+ * error is below 1e-12 (test_heap_estimate compares with libm). */
 #include "agent/heap/estimate.h"
 
 #include "base/hash.h"
@@ -8,7 +8,8 @@
 
 static const double LN2 = 0.693147180559945309417;
 
-/* ln(x) of a positive normal number: exponent and mantissa apart, 2 atanh((m - 1) / (m + 1)) as a series. */
+/* Returns ln(x) of a positive normal number.  Splits off the exponent and sums 2 atanh((m - 1) / (m
+ * + 1)) as a series. */
 static double natural_log(double x)
 {
     uint64_t bits;
@@ -26,7 +27,8 @@ static double natural_log(double x)
     return exponent * LN2 + z * sum;
 }
 
-/* 1 - exp(-x) for x > 0, without cancellation: x = k ln 2 + r, then r (1 - r/2 (1 - r/3 (...))). */
+/* Returns 1 - exp(-x) for x > 0, without cancellation: x = k ln 2 + r, then r (1 - r/2 (1 - r/3
+ * (...))). */
 static double hit(double x)
 {
     if (x > 40) return 1;
@@ -36,18 +38,18 @@ static double hit(double x)
     return (1 - scale) + scale * r * sum;
 }
 
-/* splitmix64 */
-static uint64_t next(uint64_t *chance)
+/* Returns the next random number (splitmix64). */
+static uint64_t next(uint64_t *random)
 {
-    uint64_t r = hash_mix(*chance, 0);
-    *chance += 0x9e3779b97f4a7c15u;
+    uint64_t r = hash_mix(*random, 0);
+    *random += 0x9e3779b97f4a7c15u;
     return r;
 }
 
-uint64_t estimate_distance(uint64_t interval, uint64_t *chance)
+uint64_t estimate_distance(uint64_t interval, uint64_t *random)
 {
     if (interval <= 1) return 1;
-    double uniform = (double)((next(chance) >> 11) + 1) * 0x1p-53; /* (0, 1] */
+    double uniform = (double)((next(random) >> 11) + 1) * 0x1p-53; /* (0, 1] */
     double distance = -natural_log(uniform) * (double)interval;
     uint64_t whole = (uint64_t)distance;
     return whole + ((double)whole < distance || !whole);

@@ -1,12 +1,13 @@
-/* agent/heap/estimate.h - how far it is to the next sample, and what a sample stands for.  Pure.
+/* agent/heap/estimate.h - the distance to the next sample, and the weight of a sample.  Pure.
  *
- * Points lie on the line of all allocated bytes, `interval` apart on average and independent of each other
- * (a Poisson process).  A block is sampled when at least one point lies in it, which has the probability
- * p = 1 - exp(-size / interval), and then stands for 1 / p blocks of its size.  Whatever the sizes, sums of
- * such estimates have the true sum as their expectation.
+ * Think of all allocated bytes as a line.  Sampling points are on it `interval` apart on average,
+ * independent of each other (a Poisson process).  A block is sampled when it contains at least one
+ * point.  The probability of this is p = 1 - exp(-size / interval), and the sampled block
+ * represents 1 / p blocks of its size.  For any mix of sizes, the expected value of a sum of such
+ * estimates is the true sum.
  *
- * Because the process has no memory, the distance to the next point may be drawn anew at any time; and
- * distances rounded up to whole bytes keep the probability above exactly. */
+ * The process has no memory, so the distance to the next point may be drawn again at any time.
+ * Rounding distances up to whole bytes keeps the probability exact. */
 #pragma once
 #include "base/compiler.h"
 
@@ -19,14 +20,15 @@ typedef struct estimate {
     int64_t objects, space;
 } estimate;
 
-/* Bytes up to and with the one that holds the next point: at least 1.  `chance` is the generator's state; any
- * value will do as a seed.  An interval of 0 or 1: every byte holds a point. */
-uint64_t estimate_distance(uint64_t interval, uint64_t *chance);
+/* Returns the number of bytes up to and including the one with the next point; at least 1.
+ * `random` is the state of the random generator; any seed is valid.  interval 0 or 1: every byte
+ * has a point. */
+uint64_t estimate_distance(uint64_t interval, uint64_t *random);
 
-/* What a sampled block of `size` bytes, at least 1, stands for. */
+/* Returns the weight of a sampled block of `size` bytes; size must be at least 1. */
 estimate estimate_of(uint64_t size, uint64_t interval);
 
-/* A sum of fixed-point estimates as a whole number. */
+/* Converts a sum of fixed-point estimates to an integer. */
 static inline int64_t estimate_round(int64_t sum, int bits)
 {
     return (sum + (INT64_C(1) << (bits - 1))) >> bits;

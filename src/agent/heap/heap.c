@@ -1,4 +1,5 @@
-/* The sampler's state, and the table that the agent sees. */
+/* Samples allocations: state of the process and its threads, and the table of functions that the
+ * agent calls. */
 #include "agent/heap/heap.h"
 
 #include "agent/heap/link.h"
@@ -13,24 +14,25 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* Off, a thread looks again after so many bytes: what it may miss when sampling starts. */
-enum { LOOK_BYTES = 16 << 10 };
-enum { OWN_FRAMES = 12 }; /* at most, from operator new[] by way of malloc to stack_here */
+/* While sampling is off, a thread checks again after this many bytes.  When sampling starts, these
+ * bytes may be missed. */
+enum { CHECK_BYTES = 16 << 10 };
+enum { OWN_FRAMES = 12 }; /* maximum of own frames: operator new[] through malloc to stack_here */
 
 _Thread_local heap_thread heap_self;
 live heap_live;
 
 static struct {
     _Atomic uint64_t interval; /* 0: off */
-    _Atomic uint64_t last;     /* interval of the last start */
+    _Atomic uint64_t last;     /* interval of the last call of heap_start */
     const agent_for_heap *agent;
     stacks stacks;
     uint64_t seed;
-    _Atomic uint64_t threads; /* that have a seed */
+    _Atomic uint64_t threads; /* number of threads with a seed */
     _Atomic uint64_t samples, stacks_lost, live_lost;
 } heap;
 
-/* Where our own code is: stacks begin behind it. */
+/* Start of the library's own code, which is removed from stacks. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
@@ -41,12 +43,12 @@ static void add(_Atomic int64_t *sum, int64_t n)
     atomic_fetch_add_explicit(sum, n, memory_order_relaxed);
 }
 
-/* ---- is it a sample? */
+/* ---- selection of samples ---- */
 
 static void seed_thread(heap_thread *t)
 {
     uint64_t number = atomic_fetch_add_explicit(&heap.threads, 1, memory_order_relaxed);
-    t->chance = hash_mix(heap.seed, number);
+    t->random = hash_mix(heap.seed, number);
     t->seeded = true;
 }
 
@@ -61,34 +63,34 @@ static bool agents_own(heap_thread *t)
 COLD bool heap_due(size_t n)
 {
     heap_thread *t = &heap_self;
-    t->asked++;
+    t->checks++;
     if (t->busy) return false;
     /* acquire: pairs with heap_start */
     uint64_t interval = atomic_load_explicit(&heap.interval, memory_order_acquire);
     if (!interval) {
         t->interval = 0;
-        t->left = LOOK_BYTES;
+        t->left = CHECK_BYTES;
         return false;
     }
     if (t->interval != interval) {
         if (!t->seeded) seed_thread(t);
         t->interval = interval;
-        t->left = estimate_distance(interval, &t->chance);
+        t->left = estimate_distance(interval, &t->random);
         if (heap_pass(n)) return false;
     }
-    t->left = estimate_distance(interval, &t->chance);
+    t->left = estimate_distance(interval, &t->random);
     return !agents_own(t);
 }
 
-/* ---- a sample */
+/* ---- samples ---- */
 
 static bool is_ours(uintptr_t pc)
 {
     return pc - (uintptr_t)__ehdr_start < (uintptr_t)(etext - __ehdr_start);
 }
 
-/* The stack of whoever called into this object: without our own frames, and without those between them (an
- * operator new that calls malloc). */
+/* Returns the stack of the library's caller, without the library's frames and those between them
+ * (an operator new that calls malloc). */
 static NOINLINE uint32_t stack_of_caller(void)
 {
     uintptr_t pcs[HEAP_FRAMES + OWN_FRAMES];
@@ -106,7 +108,7 @@ static NOINLINE uint32_t stack_of_caller(void)
     return stack;
 }
 
-/* In use only if it can be found again when it is freed. */
+/* Counts the block as in use if the table of live blocks has space, so that its free is noticed. */
 static void remember(const void *p, const live_value *v)
 {
     stack_entry *e = &heap.stacks.entry[v->stack];
@@ -118,11 +120,11 @@ static void remember(const void *p, const live_value *v)
     add(&e->inuse_space, v->stands_for.space);
 }
 
-COLD void heap_took(const void *p, size_t n)
+COLD void heap_sampled(const void *p, size_t n)
 {
     int saved = errno;
     heap_self.busy = true;
-    heap_forget(p); /* in case its end was hidden from us */
+    heap_forget(p); /* the previous block at this address, in case its free was not seen */
     live_value v = {estimate_of(n, heap_self.interval), stack_of_caller()};
     stack_entry *e = &heap.stacks.entry[v.stack];
     add(&e->alloc_objects, v.stands_for.objects);
@@ -133,7 +135,7 @@ COLD void heap_took(const void *p, size_t n)
     errno = saved;
 }
 
-/* ---- the end of a block */
+/* ---- freed blocks ---- */
 
 bool heap_lift(const void *p, live_value *v) { return live_take(&heap_live, (uintptr_t)p, v); }
 
@@ -157,9 +159,9 @@ COLD void heap_forget(const void *p)
     if (heap_lift(p, &v)) heap_settle(&v);
 }
 
-/* ---- for the agent */
+/* ---- interface to the agent ---- */
 
-/* KILN_SEED makes a run repeatable, as everywhere in Kiln. */
+/* Returns a random seed, or one from KILN_SEED, which makes a run repeatable. */
 static uint64_t new_seed(void)
 {
     const char *fixed = getenv("KILN_SEED");
@@ -171,7 +173,8 @@ static uint64_t new_seed(void)
     return hash_mix((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec);
 }
 
-/* Address space for the tables; pages come as they are touched, small ones. */
+/* Reserves address space for the tables; the kernel allocates small pages when they are first
+ * used. */
 static bool tables_open(void)
 {
     if (heap.stacks.slot) return true;
@@ -191,15 +194,14 @@ static bool heap_start(uint64_t interval)
     bool ready = heap.agent && heap.agent->version == HEAP_LINK_VERSION && tables_open();
     if (ready) {
         heap.seed = new_seed();
-        seed_thread(
-            &heap_self); /* the first, whoever else comes: a run with KILN_SEED is repeatable */
+        seed_thread(&heap_self); /* the first seed, so that a run with KILN_SEED is repeatable */
         interval = interval < 1                       ? 1
                    : interval > ESTIMATE_INTERVAL_MAX ? ESTIMATE_INTERVAL_MAX
                                                       : interval;
         atomic_store_explicit(&heap.last, interval, memory_order_relaxed);
         /* release: pairs with heap_due */
         atomic_store_explicit(&heap.interval, interval, memory_order_release);
-        heap_self.left = 0; /* the calling thread at once, the others soon */
+        heap_self.left = 0; /* affects the calling thread at once, others soon */
     }
     errno = saved;
     return ready;
@@ -207,12 +209,12 @@ static bool heap_start(uint64_t interval)
 
 static void heap_stop(void) { atomic_store_explicit(&heap.interval, 0, memory_order_release); }
 
-static int64_t look(const _Atomic int64_t *sum, int bits)
+static int64_t load_sum(const _Atomic int64_t *sum, int bits)
 {
     return estimate_round(atomic_load_explicit(sum, memory_order_relaxed), bits);
 }
 
-static void heap_each(void (*f)(void *who, const heap_entry *e), void *who)
+static void heap_each(void (*f)(void *ctx, const heap_entry *e), void *ctx)
 {
     for (uint32_t i = 0, n = stacks_count(&heap.stacks); i < n; i++) {
         const stack_entry *s = stacks_at(&heap.stacks, i);
@@ -220,11 +222,11 @@ static void heap_each(void (*f)(void *who, const heap_entry *e), void *who)
         heap_entry e = {.pcs = heap.stacks.pcs + s->first,
                         .n = s->n,
                         .end = s->end,
-                        .alloc_objects = look(&s->alloc_objects, ESTIMATE_OBJECT_BITS),
-                        .alloc_space = look(&s->alloc_space, ESTIMATE_SPACE_BITS),
-                        .inuse_objects = look(&s->inuse_objects, ESTIMATE_OBJECT_BITS),
-                        .inuse_space = look(&s->inuse_space, ESTIMATE_SPACE_BITS)};
-        if (e.alloc_objects || e.inuse_objects) f(who, &e);
+                        .alloc_objects = load_sum(&s->alloc_objects, ESTIMATE_OBJECT_BITS),
+                        .alloc_space = load_sum(&s->alloc_space, ESTIMATE_SPACE_BITS),
+                        .inuse_objects = load_sum(&s->inuse_objects, ESTIMATE_OBJECT_BITS),
+                        .inuse_space = load_sum(&s->inuse_space, ESTIMATE_SPACE_BITS)};
+        if (e.alloc_objects || e.inuse_objects) f(ctx, &e);
     }
 }
 
@@ -236,15 +238,16 @@ static heap_counts heap_count(void)
                          atomic_load_explicit(&heap.last, memory_order_relaxed)};
 }
 
-static void still_there(void *who, const live_value *v)
+static void still_there(void *ctx, const live_value *v)
 {
-    (void)who;
+    (void)ctx;
     stack_entry *e = &heap.stacks.entry[v->stack];
     add(&e->inuse_objects, v->stands_for.objects);
     add(&e->inuse_space, v->stands_for.space);
 }
 
-/* Other threads may have been anywhere: what is in use is counted anew from the blocks. */
+/* Counts the memory in use again from the live blocks, because other threads of the parent may have
+ * been changing the tables during the fork. */
 static void heap_forked(void)
 {
     for (uint32_t i = 0, n = stacks_count(&heap.stacks); i < n; i++) {
@@ -254,11 +257,12 @@ static void heap_forked(void)
         for (size_t k = 0; k < ARRAY_LEN(sums); k++)
             atomic_store_explicit(sums[k], 0, memory_order_relaxed);
     }
-    live_mend(&heap_live, still_there, NULL);
+    live_repair(&heap_live, still_there, NULL);
     atomic_store_explicit(&heap.samples, 0, memory_order_relaxed);
     atomic_store_explicit(&heap.stacks_lost, 0, memory_order_relaxed);
     atomic_store_explicit(&heap.live_lost, 0, memory_order_relaxed);
-    heap.seed = hash_mix(new_seed(), 1); /* with KILN_SEED: not the parent's numbers again */
+    /* with KILN_SEED: different random numbers than the parent */
+    heap.seed = hash_mix(new_seed(), 1);
     atomic_store_explicit(&heap.threads, 0, memory_order_relaxed);
     heap_self.interval = 0;
     heap_self.left = 0;

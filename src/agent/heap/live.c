@@ -10,8 +10,8 @@ void live_open(live *t, void *memory)
     atomic_store_explicit(&t->levels, 1, memory_order_release);
 }
 
-/* Threads order what they do with one block by other means (nobody frees what he was not handed), so the
- * counters need no order of their own. */
+/* The counters need no memory order, because the program itself orders accesses to one block: a
+ * thread frees a block only after it has received the pointer. */
 static void filter_change(live *t, uintptr_t address, int by)
 {
     _Atomic uint8_t *counter = &t->filter[live_class(address)];
@@ -30,7 +30,7 @@ void live_mark(live *t, uintptr_t address)
 static uint32_t slots_of(uint32_t level) { return (uint32_t)LIVE_FIRST << 2 * level; }
 static uint32_t first_of(uint32_t level) { return (slots_of(level) - LIVE_FIRST) / 3; }
 
-/* The first slot of the bucket that `address` may stand in. */
+/* Returns the first slot of the bucket for `address`. */
 static uint32_t bucket(uintptr_t address, uint32_t level, unsigned choice)
 {
     uint64_t h = hash_mix(level, address >> 4);
@@ -38,15 +38,15 @@ static uint32_t bucket(uintptr_t address, uint32_t level, unsigned choice)
     return first_of(level) + (uint32_t)(choice ? h >> 32 : h) % buckets * LIVE_WAYS;
 }
 
-/* Swaps `from` in a bucket of the level for LIVE_BUSY; the slot, or LIVE_MAX.  Way by way through both
- * buckets, so that they fill evenly. */
+/* Replaces `from` in a bucket of the level with LIVE_BUSY; returns the slot, or LIVE_MAX if there
+ * is none.  Alternates between both buckets, so that they fill evenly. */
 static uint32_t claim(live *t, uintptr_t address, uint32_t level, uintptr_t from)
 {
     const uint32_t first[] = {bucket(address, level, 0), bucket(address, level, 1)};
     for (uint32_t i = 0; i < 2 * LIVE_WAYS; i++) {
         uint32_t slot = first[i % 2] + i / 2;
         uintptr_t seen = atomic_load_explicit(&t->address[slot], memory_order_relaxed);
-        /* acquire: pairs with the release by which the slot was left */
+        /* acquire: pairs with the release by the previous owner of the slot */
         if (seen == from &&
             atomic_compare_exchange_strong_explicit(&t->address[slot], &seen, LIVE_BUSY,
                                                     memory_order_acquire, memory_order_relaxed))
@@ -88,7 +88,7 @@ bool live_take(live *t, uintptr_t address, live_value *v)
         uint32_t slot = claim(t, address, level, address);
         if (slot == LIVE_MAX) continue;
         *v = t->value[slot];
-        /* release: pairs with claim(), after which the value is written anew */
+        /* release: pairs with claim(), after which the value is overwritten */
         atomic_store_explicit(&t->address[slot], 0, memory_order_release);
         filter_change(t, address, -1);
         return true;
@@ -96,7 +96,7 @@ bool live_take(live *t, uintptr_t address, live_value *v)
     return false;
 }
 
-void live_mend(live *t, void (*f)(void *who, const live_value *v), void *who)
+void live_repair(live *t, void (*f)(void *ctx, const live_value *v), void *ctx)
 {
     uint32_t levels = atomic_load_explicit(&t->levels, memory_order_acquire),
              slots = first_of(levels);
@@ -105,6 +105,6 @@ void live_mend(live *t, void (*f)(void *who, const live_value *v), void *who)
         if (address == LIVE_BUSY)
             atomic_store_explicit(&t->address[slot], 0, memory_order_relaxed);
         else if (address)
-            f(who, &t->value[slot]);
+            f(ctx, &t->value[slot]);
     }
 }

@@ -1,4 +1,5 @@
-/* The functions that stand in front of libc's: each samples, or passes on with a jump. */
+/* Interposes libc's allocation functions.  Each samples the block or jumps to the next
+ * allocator. */
 #include "agent/heap/heap.h"
 #include "agent/heap/next.h"
 
@@ -9,14 +10,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- one block */
+/* ---- allocation ---- */
 
-/* What all of them do when heap_pass said false. */
+/* The slow path of all allocation functions, when heap_pass has returned false. */
 #define SAMPLED(n, call)                                                                           \
     do {                                                                                           \
         bool due = heap_due(n);                                                                    \
         void *p_ = (call);                                                                         \
-        if (due && p_) heap_took(p_, (n));                                                         \
+        if (due && p_) heap_sampled(p_, (n));                                                      \
         return p_;                                                                                 \
     } while (0)
 
@@ -54,11 +55,11 @@ EXPORT int posix_memalign(void **p, size_t align, size_t n)
     if (LIKELY(heap_pass(n))) return next.posix_memalign(p, align, n);
     bool due = heap_due(n);
     int error = next.posix_memalign(p, align, n);
-    if (due && !error) heap_took(*p, n);
+    if (due && !error) heap_sampled(*p, n);
     return error;
 }
 
-/* ---- its end */
+/* ---- free ---- */
 
 static COLD void free_slow(void *p)
 {
@@ -75,7 +76,7 @@ EXPORT void free(void *p)
         next.free(p);
 }
 
-/* C23.  A libc that has them does not call free() from there. */
+/* C23.  A libc with these functions does not call free() in them. */
 EXPORT void free_sized(void *p, size_t n);
 EXPORT void free_aligned_sized(void *p, size_t align, size_t n);
 
@@ -91,7 +92,7 @@ EXPORT void free_aligned_sized(void *p, size_t align, size_t n)
     free(p);
 }
 
-/* ---- a new size: the end of a block and another one, in place or not */
+/* ---- realloc: frees one block and allocates another, even in place ---- */
 
 static void *move_own(void *p, size_t own, size_t n)
 {
@@ -106,14 +107,14 @@ static COLD void *realloc_slow(void *p, size_t n)
     if (own) return move_own(p, own, n);
     bool due = !heap_pass(n) && heap_due(n);
     live_value old;
-    /* Before, not after: once it is given back another thread may be handed the same address. */
+    /* Before the call: afterwards another thread may already have the same address. */
     bool had = p && heap_lift(p, &old);
     void *q = next.realloc(p, n);
     if (had && !q && n)
-        heap_restore(p, &old); /* it failed: the old block is as it was */
+        heap_restore(p, &old); /* it failed: the old block is unchanged */
     else if (had)
         heap_settle(&old);
-    if (due && q) heap_took(q, n);
+    if (due && q) heap_sampled(q, n);
     return q;
 }
 

@@ -1,4 +1,4 @@
-/* Finding the allocator behind ours: see next.h. */
+/* Finds the next allocator: see next.h. */
 #include "agent/heap/next.h"
 
 #include "agent/heap/heap.h"
@@ -19,7 +19,7 @@ size_t next_own(const void *p)
     return at < STORE_BYTES ? STORE_BYTES - at : 0;
 }
 
-/* Zeroed memory that is never given back.  NULL: spent. */
+/* Returns zeroed memory that is never freed; NULL when the store is exhausted. */
 static void *store_take(size_t align, size_t n)
 {
     if (align < ALIGN) align = ALIGN;
@@ -36,7 +36,8 @@ static void *store_take(size_t align, size_t n)
     return store + first;
 }
 
-/* False: it is this thread's own lookup that asks.  Two threads may look up at once: both find the same. */
+/* Looks up the next allocator.  Returns false when the call comes from this thread's own lookup.
+ * Two threads may look up at once; they find the same functions. */
 static COLD bool find(void)
 {
     if (finding) return false;
@@ -69,7 +70,8 @@ static void *first_realloc(void *p, size_t n)
 {
     if (find()) return next.realloc(p, n);
     return p ? NULL
-             : store_take(ALIGN, n); /* the slow way of realloc() has taken care of our own */
+             /* the slow path of realloc() has handled blocks of the store */
+             : store_take(ALIGN, n);
 }
 
 static void first_free(void *p)
@@ -103,7 +105,7 @@ next_allocator next = {first_malloc,   first_free,           first_calloc,
                        first_realloc,  first_posix_memalign, first_aligned_alloc,
                        first_memalign, first_valloc,         first_pvalloc};
 
-/* Before the program's threads, where nothing allocates earlier. */
+/* Looks up the allocator before the program has threads, in case nothing has allocated yet. */
 __attribute__((constructor(101))) static void find_early(void)
 {
     if (next.malloc == first_malloc) (void)find();

@@ -1,8 +1,8 @@
-/* agent/heap/next.h - the allocator behind ours: whatever would have been called without us.
+/* agent/heap/next.h - the next allocator: the one that the program would call without this library.
  *
- * It is looked up at the first call, which may come before any constructor.  What is asked for while the lookup
- * itself runs (dlsym may allocate) comes from a small store of our own; such blocks are marked in the filter
- * of live blocks, so that only the slow ways out have to know them. */
+ * It is looked up at the first call, which may come before any constructor.  Allocations during the
+ * lookup itself (dlsym may allocate) come from a small static store.  Such blocks are marked in the
+ * filter of live blocks, so that only the slow paths have to recognize them. */
 #pragma once
 #include "base/compiler.h"
 
@@ -18,8 +18,8 @@ typedef struct next_allocator {
     void *(*pvalloc)(size_t n);
 } next_allocator;
 
-/* Changes once, from functions that look up to those that were found. */
+/* Initially functions that look up the next allocator and replace themselves with it. */
 extern next_allocator next;
 
-/* Bytes from `p` to the end of our own store; 0: it is not from there. */
+/* Returns the number of bytes from `p` to the end of the static store; 0 when p is not in it. */
 size_t next_own(const void *p);

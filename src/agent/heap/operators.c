@@ -1,10 +1,12 @@
-/* operator new and delete in front of the C++ runtime's, or of another allocator's.
+/* Interposes operator new and delete of the C++ runtime or of another allocator.
  *
- * libstdc++ and libc++ call malloc and free, which are ours already; jemalloc, tcmalloc and others bring operators
- * that go straight to their insides.  So each call asks afterwards whether the bytes were counted on the way
- * (the thread's countdown moved), and counts them here if they were not.
+ * libstdc++ and libc++ call malloc and free, which are already interposed.  jemalloc, tcmalloc and
+ * others have operators that use their internal functions.  So each operator checks after the call
+ * whether the bytes were already counted (the thread's countdown has changed), and counts them if
+ * not.
  *
- * A C++ runtime may come late and out of the view of RTLD_NEXT: by dlopen, with a plugin. */
+ * A C++ runtime may be loaded late with dlopen, as part of a plugin, and RTLD_NEXT does not find
+ * it. */
 #include "agent/heap/heap.h"
 #include "agent/heap/next.h"
 
@@ -15,7 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What is behind ours: C++'s names for them. */
+/* The next operators, by their mangled names. */
 #define OPERATORS(X)                                                                               \
     X(_Znwm)                                                                                       \
     X(_Znam)                                                                                       \
@@ -53,8 +55,9 @@ static const char *const name_of[] = {
 typedef void any_function(void);
 static any_function *_Atomic behind[N_OPERATORS];
 
-/* All at once: later, when the program ends, the loader must not be asked (a dlopen then runs constructors
- * again).  A runtime that lacks some of them leaves the program's dlerror as if nothing had been asked. */
+/* Looks up all operators at once, because the loader must not be called while the program exits (a
+ * dlopen would run constructors again).  If some are missing, the program's dlerror state is
+ * cleared. */
 static void take_from(void *runtime)
 {
     bool missed = false;
@@ -63,7 +66,7 @@ static void take_from(void *runtime)
         *(void **)&f = dlsym(runtime, name_of[i]);
         if (f) atomic_store_explicit(&behind[i], f, memory_order_relaxed);
         missed |= !f;
-        if (!i && missed) break; /* no runtime there */
+        if (!i && missed) break; /* no C++ runtime */
     }
     if (missed) (void)dlerror();
 }
@@ -74,8 +77,9 @@ static int is_runtime(struct dl_phdr_info *o, size_t size, void *unused)
     return strstr(o->dlpi_name, "libstdc++") || strstr(o->dlpi_name, "libc++");
 }
 
-/* Before the program's threads.  Programs without C++ are not asked: a lookup that fails allocates. */
-__attribute__((constructor(101))) static void look_early(void)
+/* Looks up the operators before the program has threads.  Skips programs without C++, because a
+ * failed lookup allocates. */
+__attribute__((constructor(101))) static void find_early(void)
 {
     if (dl_iterate_phdr(is_runtime, NULL)) take_from(RTLD_NEXT);
 }
@@ -87,7 +91,8 @@ static COLD any_function *find(int which)
     for (size_t i = 0;
          i < ARRAY_LEN(late) && !atomic_load_explicit(&behind[which], memory_order_relaxed); i++) {
         void *runtime = dlopen(late[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (runtime) take_from(runtime); /* and it stays loaded: we hold its operators */
+        /* the runtime stays loaded, because its operators are used */
+        if (runtime) take_from(runtime);
     }
     return atomic_load_explicit(&behind[which], memory_order_relaxed);
 }
@@ -98,15 +103,16 @@ ALWAYS_INLINE any_function *operator_behind(int which)
     return LIKELY(f) ? f : find(which);
 }
 
-/* ---- new */
+/* ---- new ---- */
 
 static COLD void count_here(const void *p, size_t n)
 {
-    if (p && !heap_pass(n) && heap_due(n)) heap_took(p, n);
+    if (p && !heap_pass(n) && heap_due(n)) heap_sampled(p, n);
 }
 
-/* No runtime to be found (linked into a plugin, hidden, its operators bound to ours): as theirs would do it,
- * but nobody to throw when memory is out. */
+/* Used when no runtime was found: it is linked into a plugin and hidden, and its operators are
+ * bound to these.  Behaves like the runtime's operator but cannot throw when memory is
+ * exhausted. */
 static COLD void *new_without(size_t n, size_t align)
 {
     if (!n) n = 1;
@@ -134,7 +140,7 @@ NEW(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a), a)
 NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n, a, t), a)
 NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n, a, t), a)
 
-/* ---- delete */
+/* ---- delete ---- */
 
 #define DELETE(name, params, args)                                                                 \
     EXPORT void name params;                                                                       \

@@ -14,7 +14,8 @@ void stacks_open(stacks *t, void *memory)
     atomic_store_explicit(&t->n, 1, memory_order_release);
 }
 
-/* Takes `n` of a bounded pool; false: it is spent.  Looks before it adds, so that the count cannot run away. */
+/* Reserves `n` entries of a bounded pool and sets *first.  Returns false when it is exhausted.
+ * Checks before it adds, so that the counter cannot overflow. */
 static bool reserve(_Atomic uint32_t *used, uint32_t n, uint32_t max, uint32_t *first)
 {
     uint32_t old = atomic_load_explicit(used, memory_order_relaxed);
@@ -26,7 +27,7 @@ static bool reserve(_Atomic uint32_t *used, uint32_t n, uint32_t max, uint32_t *
     return true;
 }
 
-/* A new entry that no slot names yet; 0: full. */
+/* Creates an entry that no slot refers to yet.  Returns its index; 0 when the table is full. */
 static uint32_t make(stacks *t, const uintptr_t *pcs, uint16_t n, uint8_t end)
 {
     uint32_t at, first;
@@ -58,7 +59,8 @@ uint32_t stacks_intern(stacks *t, const uintptr_t *pcs, uint16_t n, uint8_t end)
         if (!seen) {
             if (!made) made = make(t, pcs, n, end);
             if (!made) return 0;
-            /* release: the entry is whole before it is found; acquire: so is the one that came before us */
+            /* release: the entry is complete before another thread finds it; acquire: an entry that
+             * another thread added is complete */
             if (atomic_compare_exchange_strong_explicit(slot, &seen, tag | made,
                                                         memory_order_acq_rel, memory_order_acquire))
                 return made;

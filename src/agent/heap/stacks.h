@@ -1,11 +1,11 @@
-/* agent/heap/stacks.h - every stack that allocated, once, with its totals.
+/* agent/heap/stacks.h - the table of allocating stacks, each stored once, with its totals.
  *
- *   slot[]    { high half of the hash, entry }: open addressing, never taken out again
- *   entry[]   in order of first sight; entry 0 has no frames and stands for all that did not fit
+ *   slot[]    { high half of the hash, entry }: open addressing, entries are never removed
+ *   entry[]   in order of appearance; entry 0 has no frames and counts everything that did not fit
  *   pcs[]     the addresses, one stack after the other
  *
- * No lock: an entry is filled before a slot names it; of two threads that meet the same new stack at once
- * one wastes an entry. */
+ * There is no lock: an entry is filled before a slot refers to it.  If two threads add the same new
+ * stack at once, one entry is wasted. */
 #pragma once
 #include "agent/heap/estimate.h"
 
@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct stack_entry {
-    uint32_t first; /* of pcs[] */
+    uint32_t first; /* index in pcs[] */
     uint16_t n;
     uint8_t end; /* unwind_end */
     _Atomic bool ready;
@@ -33,7 +33,7 @@ typedef struct stacks {
     _Atomic uint32_t n, n_pcs;
 } stacks;
 
-/* Memory that stacks_open wants, zeroed and aligned to a page. */
+/* Memory that stacks_open requires, zeroed and aligned to a page. */
 enum {
     STACKS_BYTES = STACKS_SLOTS * sizeof(uint64_t) + STACKS_MAX * sizeof(stack_entry) +
                    STACKS_PCS * sizeof(uintptr_t)
@@ -41,9 +41,9 @@ enum {
 
 void stacks_open(stacks *t, void *memory);
 
-/* The entry of the stack; 0: there was no room, or it has no frames. */
+/* Returns the entry of the stack; 0 when there is no space or the stack has no frames. */
 uint32_t stacks_intern(stacks *t, const uintptr_t *pcs, uint16_t n, uint8_t end);
 
-/* Entries up to here may be looked at; NULL: not ready. */
+/* stacks_at accepts indexes below stacks_count, and returns NULL for an entry that is not ready. */
 uint32_t stacks_count(const stacks *t);
 stack_entry *stacks_at(const stacks *t, uint32_t i);

@@ -1,25 +1,27 @@
 /* agent/signal/delivered.h - counts the handlers that ran in the calling thread.  Signal room.
  *
- * An interposed blocking call compares them from before and after the call: only our handler ran, so the
- * program would not have seen EINTR without us, and the call is made again (agent/wait.h). */
+ * An interposed blocking call compares the counts before and after the call.  If only the agent's
+ * handler ran, the program would not have got EINTR without the agent, and the call is repeated
+ * (agent/wait.h). */
 #pragma once
 #include "base/compiler.h"
 
 typedef struct delivered {
-    uint32_t ours;   /* signals that handler_run got */
+    uint32_t ours;   /* calls of handler_run */
     uint32_t theirs; /* calls of the program's handlers (agent/trampoline.h) */
 } delivered;
 
 extern _Thread_local delivered signals_delivered; /* initial-exec: see meson.build */
 
-/* Functions of ours that stay on the stack while a thread waits in the kernel.  Stacks are shown without them. */
-enum { OWN_CALLS_MAX = 4 }; /* in one stack */
+/* Functions of the agent that stay on the stack while a thread waits in the kernel.  Stacks are
+ * shown without them. */
+enum { OWN_CALLS_MAX = 4 }; /* maximum in one stack */
 #define OWN_CALL __attribute__((section("kiln_calls")))
 
 extern const char __start_kiln_calls[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_kiln_calls[] __attribute__((weak, visibility("hidden")));
 
-/* Where they lie: in this process, or in another one that has told. */
+/* Address range of these functions, in this process or as another process has published it. */
 typedef struct own_calls {
     uintptr_t lo, size;
 } own_calls;
@@ -30,7 +32,7 @@ static inline own_calls own_calls_here(void)
     return (own_calls){lo, (uintptr_t)__stop_kiln_calls - lo};
 }
 
-/* Removes addresses of such functions from a stack; returns how many are left. */
+/* Removes the addresses of these functions from a stack.  Returns the new length. */
 static inline size_t own_calls_drop(own_calls own, uintptr_t *pcs, size_t n)
 {
     size_t kept = 0;

@@ -1,6 +1,10 @@
+/* The signal handler of the agent and the probe.  It unwinds the interrupted thread into a slot or
+ * the ring.  It must not lock, allocate, or set errno; tests/zones/signal checks what it links
+ * to. */
 #include "agent/signal/handler.h"
 
-#include "unwind/arch.h"
+#include "arch/syscall.h"
+#include "arch/tls.h"
 
 #include <linux/futex.h>
 
@@ -19,56 +23,46 @@ static uint64_t now(const handler_state *h, clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t pthread_here(void)
-{
-#if defined(__x86_64__)
-    return (
-        uintptr_t)__builtin_thread_pointer(); /* glibc and musl: the thread's block begins here */
-#else
-    return 0;
-#endif
-}
-
 static void take(handler_state *h, raw_sample *raw, const unwind_stack *stack, const void *context)
 {
     unwind_regs regs = unwind_regs_of(context);
     raw->time = now(h, CLOCK_REALTIME);
     raw->pc = regs.pc;
     raw->sp = regs.sp;
-    raw->pthread = pthread_here();
-    unwind_door *door = atomic_load_explicit(&h->door, memory_order_relaxed);
-    unwind_result u = unwind(snapshot_enter(door), &regs, stack, raw->pcs, raw_room(h->max_frames));
+    raw->pthread = arch_pthread();
+    unwind_gate *gate = atomic_load_explicit(&h->gate, memory_order_relaxed);
+    unwind_result u = unwind(snapshot_enter(gate), &regs, stack, raw->pcs, raw_room(h->max_frames));
     const span_place *place = atomic_load_explicit(&h->span, memory_order_acquire);
     raw->in_context = place && span_peek(place, &raw->span);
-    snapshot_leave(door);
+    snapshot_leave(gate);
     raw_walked(raw, u, own_calls_here(), h->max_frames);
 }
 
-static void stranger(handler_state *h)
+static void count_foreign_signal(handler_state *h)
 {
-    atomic_fetch_add_explicit(&h->counts->strangers, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&h->counts->foreign_signals, 1, memory_order_relaxed);
 }
 
-/* ---- a round of the wall clock ---- */
+/* ---- wall-clock rounds ---- */
 
-/* Like the next two, false: the signal is the program's. */
+/* This and the next two functions return false for a foreign signal. */
 static bool on_round(handler_state *h, uint64_t ticket, const void *context)
 {
     bool ours = false;
     slot *s = ticket_number(ticket) < h->n_slots ? handler_slot(h, ticket_number(ticket)) : NULL;
     if (!s || !slot_begin(s, ticket, &ours)) return ours;
     take(h, &s->raw, &s->stack, context);
-    slot_answered(s, ticket);
-    if (atomic_fetch_add(&h->answered, 1) + 1 == atomic_load(&h->target))
-        futex_wake(&h->answered, FUTEX_WAKE_PRIVATE);
+    slot_done(s, ticket);
+    if (atomic_fetch_add(&h->slots_done, 1) + 1 == atomic_load(&h->target))
+        futex_wake(&h->slots_done, FUTEX_WAKE_PRIVATE);
     return true;
 }
 
 /* ---- CPU time ---- */
 
-/* The timer of a new thread rings early (cpu.c), so its first sample stands for the time that was used until then.  Later
- * ones stand for periods, and the clock, a system call, is not asked. */
-static uint64_t first_cpu(const handler_state *h, const thread_face *t)
+/* The timer of a new thread expires early (cpu.c), so the first sample represents the CPU time
+ * until then. Later samples represent periods and need no system call for the clock. */
+static uint64_t first_cpu(const handler_state *h, const thread_public *t)
 {
     if (!h->outside || atomic_load_explicit(&t->sampled, memory_order_relaxed)) return 0;
     return now(h, CLOCK_THREAD_CPUTIME_ID);
@@ -83,13 +77,13 @@ static void on_cpu(handler_state *h, uint32_t position, uint32_t weight, const v
         return;
     }
     atomic_store_explicit(&c->writer, h->pid, memory_order_relaxed);
-    thread_face *t = handler_thread(h, position);
+    thread_public *t = handler_thread(h, position);
     raw_sample *raw = (raw_sample *)(void *)c->bytes;
     take(h, raw, &t->stack, context);
     raw->kind = RAW_SAMPLE;
     raw->thread = position;
     raw->tid = t->tid;
-    raw->desk = h->desk;
+    raw->proc_slot = h->proc_slot;
     raw->weight = weight;
     raw->cpu = first_cpu(h, t);
     atomic_store_explicit(&t->sampled, 1, memory_order_relaxed);
@@ -99,7 +93,7 @@ static void on_cpu(handler_state *h, uint32_t position, uint32_t weight, const v
     }
 }
 
-/* A late one of a thread that has ended has an older generation. */
+/* A late signal of a thread that has ended carries an older generation. */
 static bool on_timer(handler_state *h, const siginfo_t *si, const void *context)
 {
     uint64_t ticket = (uintptr_t)si->si_value.sival_ptr;
@@ -112,7 +106,7 @@ static bool on_timer(handler_state *h, const siginfo_t *si, const void *context)
     if (generation == now)
         on_cpu(h, position, si->si_overrun < 0 ? 1 : (uint32_t)si->si_overrun + 1, context);
     else
-        stranger(h);
+        count_foreign_signal(h);
     return true;
 }
 
@@ -124,18 +118,18 @@ static bool on_event(handler_state *h, const siginfo_t *si, const void *context)
     if (i)
         on_cpu(h, i - 1, 1, context);
     else
-        stranger(h); /* a late one */
+        count_foreign_signal(h); /* late signal of an ended thread */
     return true;
 }
 
-/* A signal that the program sent to itself, or that another process sent. */
-static void hand_on(handler_state *h, int sig, siginfo_t *si, void *context)
+/* Calls the program's handler for a foreign signal, sent by the program or another process. */
+static void call_program(handler_state *h, int sig, siginfo_t *si, void *context)
 {
     void (*theirs)(int, siginfo_t *, void *) =
         sig > 0 && sig < HANDLER_SIGNALS
             ? atomic_load_explicit(&h->shared[sig], memory_order_acquire)
             : NULL;
-    if (!theirs) return stranger(h);
+    if (!theirs) return count_foreign_signal(h);
     signals_delivered.ours--;
     theirs(sig, si, context);
 }
@@ -155,5 +149,5 @@ void handler_run(int sig, siginfo_t *si, void *context)
         ours = on_timer(h, si, context);
     else if (si->si_code >= POLL_IN && si->si_code <= POLL_HUP)
         ours = on_event(h, si, context);
-    if (!ours) hand_on(h, sig, si, context);
+    if (!ours) call_program(h, sig, si, context);
 }

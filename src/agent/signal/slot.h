@@ -1,14 +1,15 @@
-/* agent/signal/slot.h - where a thread that is asked for its stack puts it.  Signal room.
+/* agent/signal/slot.h - memory in which a signalled thread stores its stack in a round.  Signal
+ * room.
  *
- *     sampler                                handler, in the thread that was asked
+ *     sampler                                handler, in the signalled thread
  *     FREE  -> ARMED  (signal sent)
  *                                            ARMED -> WRITING -> DONE
  *     DONE  -> FREE   (read)
- *     ARMED -> LATE   (time is over)         LATE  -> DONE, writing nothing
+ *     ARMED -> LATE   (timeout)              LATE  -> DONE, without a stack
  *
- * The signal carries the slot's number and a generation, which grows each time it is armed: a signal
- * that is not for this slot now is not ours.  A slot that is ARMED or LATE is not armed again: its signal
- * is still under way. */
+ * The signal carries the slot's number and a generation, which increases each time the slot is
+ * armed.  A signal with another generation is foreign.  A slot that is ARMED or LATE is not armed
+ * again, because its signal is still pending. */
 #pragma once
 #include "agent/signal/raw.h"
 
@@ -17,9 +18,9 @@ typedef enum slot_state { SLOT_FREE, SLOT_ARMED, SLOT_WRITING, SLOT_DONE, SLOT_L
 enum { SLOT_STATE_BITS = 3, SLOT_NUMBER_BITS = 16, SLOTS_MAX = 1 << SLOT_NUMBER_BITS };
 
 typedef struct slot {
-    _Alignas(64) _Atomic uint64_t word; /* generation, state */
-    uint32_t thread;                    /* who was asked: position in the table */
-    unwind_stack stack;                 /* of that thread */
+    _Alignas(64) _Atomic uint64_t word; /* generation and state */
+    uint32_t thread;                    /* the signalled thread: position in the table */
+    unwind_stack stack;                 /* bounds of its stack */
     raw_sample raw;                     /* last: its frames follow */
 } slot;
 
@@ -38,7 +39,7 @@ static inline slot_state slot_state_of(const slot *s)
     return atomic_load_explicit(&s->word, memory_order_acquire) & ((1 << SLOT_STATE_BITS) - 1);
 }
 
-/* What the signal carries. */
+/* Returns the value (si_value) of the signal. */
 static inline uint64_t slot_ticket(uint32_t number, uint64_t generation)
 {
     return generation << SLOT_NUMBER_BITS | number;
@@ -46,10 +47,10 @@ static inline uint64_t slot_ticket(uint32_t number, uint64_t generation)
 
 static inline uint32_t ticket_number(uint64_t t) { return t & (SLOTS_MAX - 1); }
 
-/* The generation as far as both words keep it. */
+/* Returns the generation, with the bits that both ticket and slot word store. */
 static inline uint64_t ticket_generation(uint64_t t) { return t >> SLOT_NUMBER_BITS; }
 
-/* Sampler: FREE or DONE becomes ARMED; the ticket for the signal. */
+/* Sampler: FREE or DONE becomes ARMED; returns the ticket for the signal. */
 static inline uint64_t slot_arm(slot *s, uint32_t number)
 {
     uint64_t g = (atomic_load_explicit(&s->word, memory_order_relaxed) >> SLOT_STATE_BITS) + 1;
@@ -64,21 +65,22 @@ static inline bool slot_change(slot *s, uint64_t generation, slot_state from, sl
     return atomic_compare_exchange_strong(&s->word, &word, slot_word(generation, to));
 }
 
-/* Sampler: time is over.  false: the answer came, or is being written. */
+/* Sampler: called on timeout.  Returns false when the stack is written or being written. */
 static inline bool slot_give_up(slot *s)
 {
     uint64_t g = atomic_load_explicit(&s->word, memory_order_relaxed) >> SLOT_STATE_BITS;
     return slot_change(s, g, SLOT_ARMED, SLOT_LATE);
 }
 
-/* Sampler: read, or nobody will come any more. */
+/* Sampler: called when the slot was read, or its thread has ended. */
 static inline void slot_free(slot *s)
 {
     uint64_t g = atomic_load_explicit(&s->word, memory_order_relaxed) >> SLOT_STATE_BITS;
     atomic_store_explicit(&s->word, slot_word(g, SLOT_FREE), memory_order_relaxed);
 }
 
-/* Handler: true when the stack is wanted, which slot_answered ends. */
+/* Handler: returns true when it has to store a stack and call slot_done.  Sets *ours to false for a
+ * foreign signal. */
 static inline bool slot_begin(slot *s, uint64_t ticket, bool *ours)
 {
     uint64_t g = ticket_generation(ticket);
@@ -87,7 +89,7 @@ static inline bool slot_begin(slot *s, uint64_t ticket, bool *ours)
     return false;
 }
 
-static inline void slot_answered(slot *s, uint64_t ticket)
+static inline void slot_done(slot *s, uint64_t ticket)
 {
     /* release: pairs with slot_state_of */
     atomic_store_explicit(&s->word, slot_word(ticket_generation(ticket), SLOT_DONE),

@@ -1,5 +1,5 @@
 #!/bin/bash
-# An archive in a directory: its lists are fetched by apt's own processes, read, searched; installing is simulated.
+# apt's own processes fetch the lists of an archive in a directory; apt reads and searches them and simulates an installation.
 set -eu
 mkdir -p repo state/lists/partial cache/archives/partial etc/apt.conf.d etc/preferences.d etc/trusted.gpg.d
 chmod -R a+rX .

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Loops, substitutions, subshells, pipes, traps and waits with timeouts.
+# Runs loops, substitutions, subshells, pipes, traps and waits with timeouts.
 s=0
 for ((i = 0; i < 150000; i++)); do ((s = (s * 31 + i) % 1000003)); done
 echo "$s"

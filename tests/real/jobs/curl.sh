@@ -1,5 +1,5 @@
 #!/bin/bash
-# Transfers in parallel from a small server, and two that time out.
+# Downloads in parallel from a small server; two transfers time out.
 set -u
 python3 - <<'PY' &
 import http.server, socketserver, time

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A history of its own: commits, branches, a merge, a clone, repacking with threads.
+# Creates a history with commits, branches, a merge and a clone, and repacks it with threads.
 set -eu
 export GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 export GIT_AUTHOR_DATE='2024-01-01T00:00:00Z' GIT_COMMITTER_DATE='2024-01-01T00:00:00Z'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# haproxy as a daemon with two threads: answers by itself, and gives up on a server that says nothing after a timeout.
+# haproxy as a daemon with two threads: it responds by itself, and gives up on a silent server after a timeout.
 set -eu
 cat >haproxy.cfg <<CFG
 global

@@ -22,8 +22,10 @@ for i in range(6000):
 print(total)
 PY
 }
-client a >a & client b >b & wait %1 %2
-cat a b
+client a >a.out &
+client b >b.out &
+wait %1 %2
+cat a.out b.out
 kill "$(cat pid)"
 pid=$(cat pid)
 for ((i = 0; i < 200; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# nginx as a daemon with two workers: it detaches, answers a client, and quits.
+# nginx as a daemon with two workers: it detaches, responds to a client, and quits.
 set -eu
 mkdir -p conf www log
 seq 1 40000 >www/numbers

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A cluster is made, started as a daemon, used through its socket by several clients, and stopped.  The server refuses root.
+# Creates a cluster, starts it as a daemon, uses it through its socket with several clients, and stops it.  The server refuses to run as root.
 set -eu
 bin=$(echo /usr/lib/postgresql/*/bin | tr ' ' '\n' | tail -n 1)
 as=()

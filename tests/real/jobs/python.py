@@ -49,9 +49,9 @@ def waiter():
 threads = [threading.Thread(target=lambda k=k: found.put((k, work(1200000 + k)))) for k in range(4)] + [threading.Thread(target=waiter)]
 for t in threads:
     t.start()
-said = [subprocess.run(['/bin/echo', str(k)], stdout=subprocess.PIPE, check=True).stdout for k in range(20)]
+echoed = [subprocess.run(['/bin/echo', str(k)], stdout=subprocess.PIPE, check=True).stdout for k in range(20)]
 for t in threads:
     t.join()
 print(sorted(found.queue))
 print(waits)
-print(hashlib.pbkdf2_hmac('sha256', b'word', b'salt', 300000).hex(), b''.join(said))
+print(hashlib.pbkdf2_hmac('sha256', b'word', b'salt', 300000).hex(), b''.join(echoed))

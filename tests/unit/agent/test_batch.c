@@ -1,3 +1,4 @@
+/* Batches: interning of stacks, threads, links and attributes, and the memory limit. */
 #include "support/test.h"
 
 #include "agent/batch.h"
@@ -18,7 +19,8 @@ static void test_stacks(void **state)
     assert_true(batch_stack(x, b, 3, UNWIND_WHOLE, true, &at));
     assert_true(at != first);
     assert_true(batch_stack(x, a, 2, UNWIND_WHOLE, true, &at));
-    assert_true(batch_stack(x, a, 3, UNWIND_CAPPED, true, &at)); /* how it ended is part of it */
+    /* the end of a stack is part of its identity */
+    assert_true(batch_stack(x, a, 3, UNWIND_CAPPED, true, &at));
     assert_true(batch_stack(x, NULL, 0, UNWIND_WHOLE, false, &at));
     assert_true(batch_stack(x, NULL, 0, UNWIND_WHOLE, false, &first));
     assert_u64(at, first);
@@ -35,22 +37,22 @@ static void test_tables(void **state)
     agent_thread t = {.tid = 5, .index = 9, .name = "one"};
     uint32_t at;
     assert_non_null(x);
-    assert_true(batch_link(x, &l, &at) && at == 1); /* 0 is none */
+    assert_true(batch_link(x, &l, &at) && at == 1); /* 0 means no link */
     assert_true(batch_link(x, &l, &at) && at == 1);
     assert_true(batch_attrs(x, NULL, 0, &at) && at == 0);
     assert_true(batch_attrs(x, (const uint8_t *)"\1\1x", 3, &at) && at == 1);
     assert_true(batch_attrs(x, (const uint8_t *)"\1\1y", 3, &at) && at == 2);
     assert_true(batch_attrs(x, (const uint8_t *)"\1\1x", 3, &at) && at == 1);
     assert_true(batch_thread(x, &t, &at) && at == 0);
-    strncpy(t.name, "two", sizeof t.name - 1); /* as it was first seen */
+    strncpy(t.name, "two", sizeof t.name - 1); /* the batch keeps the first name */
     assert_true(batch_thread(x, &t, &at) && at == 0);
     assert_string_equal(x->threads.v[0].name, "one");
-    t.index = 10; /* the same tid again, another thread */
+    t.index = 10; /* another thread with the same tid */
     assert_true(batch_thread(x, &t, &at) && at == 1);
     batch_close(x);
 }
 
-/* Under any budget: what was added is whole, what was refused left nothing. */
+/* With any budget, accepted entries are complete and rejected ones leave nothing. */
 static void test_budget(void **state)
 {
     (void)state;

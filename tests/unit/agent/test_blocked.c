@@ -1,3 +1,5 @@
+/* Stacks of waiting threads taken without a signal: complete, discarded when the thread runs, or
+ * not readable. */
 #include "support/test.h"
 
 #include "agent/blocked.h"
@@ -18,9 +20,9 @@ static _Atomic uint32_t tid;
 static unwind_stack stack_of_thread;
 static volatile int sink;
 
-/* ---- a thread that waits ---- */
+/* ---- a waiting thread ---- */
 
-/* Saves the registers that its callers are found by, as the interposed calls do: libc's read does not. */
+/* Saves the registers that unwinding needs, as the interposed calls do; libc's read does not. */
 #if defined(__OPTIMIZE__) && defined(__x86_64__) && !defined(__clang__) &&                         \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WHOLE 1
@@ -147,9 +149,9 @@ static blocked_how walk(int dir, const memory *m, bool bounds, raw_sample *raw, 
 {
     blocked_process p = {.tasks = dir, .memory = m, .cpu = blocked_cpu_own, .copy = copy_room()};
     blocked_thread t = {.tid = tid, .stack = bounds ? stack_of_thread : (unwind_stack){0}};
-    unwind_snapshot *s = snapshot_enter(registry_door(registry));
+    unwind_snapshot *s = snapshot_enter(registry_gate(registry));
     blocked_how how = blocked_walk(&p, &t, s, FRAMES, raw, cpu);
-    snapshot_leave(registry_door(registry));
+    snapshot_leave(registry_gate(registry));
     munmap(p.copy, BLOCKED_COPY);
     return how;
 }
@@ -161,13 +163,13 @@ static bool in(const raw_sample *raw, int (*f)(void))
     return false;
 }
 
-/* ---- */
+/* ---- tests ---- */
 
 static void the_stack_of_a_thread_that_waits(void **state)
 {
     (void)state;
     for (size_t room = 256; room <= 200 << 10;
-         room *= 800) { /* within the first copy, and beyond it */
+         room *= 800) { /* a stack within the first copy, and a larger one */
         waiter w = start(room);
         for (int bounds = 0; bounds < 2; bounds++) {
             raw_sample *raw = sample();
@@ -180,7 +182,7 @@ static void the_stack_of_a_thread_that_waits(void **state)
             if (WHOLE) assert_int_equal(raw->end, UNWIND_WHOLE);
             if (WHOLE) assert_true(raw->n >= 4 && in(raw, wait_here));
             assert_int_equal(walk(w.dir, &self, bounds, raw, &again), BLOCKED_TAKEN);
-            assert_u64(again, cpu); /* it was not woken */
+            assert_u64(again, cpu); /* the thread has not run */
             free(raw);
         }
         end(&w);
@@ -209,7 +211,7 @@ static void the_calling_thread_runs(void **state)
     int dir = task_open();
     tid = (uint32_t)gettid();
     assert_int_not_equal(walk(dir, &self, false, raw, &cpu),
-                         BLOCKED_UNKNOWN); /* its own line it may read */
+                         BLOCKED_UNKNOWN); /* a thread may read its own syscall line */
     tid = 1;
     assert_int_equal(walk(dir, &self, false, raw, &cpu), BLOCKED_UNKNOWN);
     close(dir);

@@ -1,14 +1,15 @@
+/* The agent's variables: defaults, valid and invalid values. */
 #include "agent/config.h"
 
 #include "../../support/variables.h"
 
 #define UNWIND_MEMORY                                                                              \
-    "KILN_UNWIND_MEMORY is ignored: it requires a number of bytes from 0 to 1099511627776, like "  \
-    "64M"
+    "KILN_UNWIND_MEMORY is ignored: it requires a number of bytes from 0 to 1099511627776, "       \
+    "such as 64M"
 #define ENABLED "SPLUNK_PROFILER_ENABLED"
 #define INTERVAL "SPLUNK_PROFILER_CALL_STACK_INTERVAL"
 
-/* S-01 to S-04: off unless asked for; what says neither is off, and said. */
+/* S-01 to S-04: off by default; an invalid value is off, with a warning. */
 static void test_wanted(void **state)
 {
     (void)state;
@@ -28,14 +29,14 @@ static void test_wanted(void **state)
         {{ENABLED, "Yes"}, true, ""},
         {{ENABLED, "maybe"},
          false,
-         ENABLED " is ignored: only true and false mean something; the profiler is off"},
+         ENABLED " is ignored: the value must be true or false; the profiler stays off"},
         {{"KILN_PROFILE", "off"}, false, ""},
         {{"KILN_PROFILE", ""}, false, ""},
         {{"KILN_PROFILE", "cpu"}, true, ""},
         {{"KILN_PROFILE", "wall, heap"}, true, ""},
         {{"KILN_PROFILE", "cup"},
          false,
-         "a word of KILN_PROFILE is ignored: it knows cpu, wall, heap and off"},
+         "a word in KILN_PROFILE is ignored: valid words are cpu, wall, heap and off"},
         {{ENABLED, "false", "KILN_PROFILE", "cpu"}, true, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -69,7 +70,7 @@ static void test_defaults(void **state)
     arena_free(&a);
 }
 
-/* One value: what comes of it, and what is said.  `got` points at a number of the settings. */
+/* One variable: the resulting setting and the warning.  `got` points to the setting. */
 static void test_values(void **state)
 {
     (void)state;
@@ -86,23 +87,23 @@ static void test_values(void **state)
          NULL,
          &c.cpu_hz,
          99,
-         "KILN_CPU_HZ is ignored: it wants a whole number from 1 to 10000"},
+         "KILN_CPU_HZ is ignored: it requires an integer from 1 to 10000"},
         {{"KILN_CPU_HZ", "10001"},
          NULL,
          &c.cpu_hz,
          99,
-         "KILN_CPU_HZ is ignored: it wants a whole number from 1 to 10000"},
+         "KILN_CPU_HZ is ignored: it requires an integer from 1 to 10000"},
         {{"KILN_CPU_HZ", "99999999999999999999999"},
          NULL,
          &c.cpu_hz,
          99,
-         "KILN_CPU_HZ is ignored: it wants a whole number from 1 to 10000"},
+         "KILN_CPU_HZ is ignored: it requires an integer from 1 to 10000"},
         {{"KILN_FRAMES", "1024"}, NULL, &c.max_frames, 1024, ""},
         {{"KILN_FRAMES", "-1"},
          NULL,
          &c.max_frames,
          128,
-         "KILN_FRAMES is ignored: it wants a whole number from 1 to 1024"},
+         "KILN_FRAMES is ignored: it requires an integer from 1 to 1024"},
         {{NULL}, &c.unwind_bytes, NULL, 64 << 20, ""},
         {{"KILN_UNWIND_MEMORY", "0"}, &c.unwind_bytes, NULL, 0, ""},
         {{"KILN_UNWIND_MEMORY", "4096"}, &c.unwind_bytes, NULL, 4096, ""},
@@ -117,9 +118,9 @@ static void test_values(void **state)
          &c.flush_ns,
          NULL,
          10000000000,
-         "KILN_FLUSH_INTERVAL is ignored: it wants a whole number from 10 to 86400000"},
+         "KILN_FLUSH_INTERVAL is ignored: it requires an integer from 10 to 86400000"},
         {{"KILN_EXIT_TIMEOUT", "0"}, &c.exit_ns, NULL, 0, ""},
-        /* S-10: 1 s; the floor is 10 ms */
+        /* S-10: 1 s; the minimum is 10 ms */
         {{ENABLED, "true"}, &c.wall_ns, NULL, 1000000000, ""},
         {{ENABLED, "true", INTERVAL, "250"}, &c.wall_ns, NULL, 250000000, ""},
         {{ENABLED, "true", INTERVAL, "250", "KILN_WALL_INTERVAL", "5"},
@@ -132,12 +133,12 @@ static void test_values(void **state)
          &c.wall_ns,
          NULL,
          10000000,
-         INTERVAL " is below 10 ms: 10 ms it is"},
+         INTERVAL " is below 10 ms: 10 ms is used"},
         {{ENABLED, "true", INTERVAL, "fast"},
          &c.wall_ns,
          NULL,
          1000000000,
-         INTERVAL " is ignored: it wants a whole number from 1 to 86400000"},
+         INTERVAL " is ignored: it requires an integer from 1 to 86400000"},
         {{"KILN_PROFILE", "wall", INTERVAL, "250"}, &c.wall_ns, NULL, 1000000000, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -197,7 +198,7 @@ static void test_words(void **state)
          false,
          false,
          false,
-         "KILN_EXPORT is ignored: it wants one of otlp, splunk, file"},
+         "KILN_EXPORT is ignored: it requires one of otlp, splunk, file"},
         {{"KILN_SYMBOLIZE", "later"},
          EXPORT_OTLP,
          CPU_AUTO,
@@ -206,7 +207,7 @@ static void test_words(void **state)
          false,
          false,
          false,
-         "KILN_SYMBOLIZE is ignored: it wants on or off"},
+         "KILN_SYMBOLIZE is ignored: it requires on or off"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         variables v = {.pairs = cases[i].vars};
@@ -237,11 +238,11 @@ static void test_refused(void **state)
     err e = {0};
     assert_false(agent_config_read(&(otlp_environment){get, warn, &v}, &a, &c, &e));
     assert_int_equal(e.code, ERR_USAGE);
-    assert_string_equal(e.msg, "KILN_EXPORT=file wants a name: KILN_FILE=app-%p-%n.otlp");
+    assert_string_equal(e.msg, "KILN_EXPORT=file requires a file name: KILN_FILE=app-%p-%n.otlp");
     e = (err){0};
     v.pairs = named;
     assert_false(agent_config_read(&(otlp_environment){get, warn, &v}, &none, &c, &e));
-    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(e.code, ERR_MEMORY);
     arena_free(&a);
     arena_free(&none);
 }

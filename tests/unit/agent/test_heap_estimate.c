@@ -1,3 +1,4 @@
+/* The estimates of the heap profile: compared with libm, and unbiased over many draws. */
 #include "agent/heap/estimate.h"
 
 #include <setjmp.h>
@@ -6,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- against libm */
+/* ---- comparison with libm ---- */
 
 static void weights_are_libms(void **state)
 {
@@ -26,8 +27,8 @@ static void weights_are_libms(void **state)
 static void distances_are_libms(void **state)
 {
     (void)state;
-    /* The generator is public (splitmix64): the same numbers through libm's log. */
-    uint64_t chance = 42, mirror = 42;
+    /* The generator is known (splitmix64): computes the same numbers with libm's log. */
+    uint64_t random = 42, mirror = 42;
     for (int i = 0; i < 100000; i++) {
         mirror += 0x9e3779b97f4a7c15u;
         uint64_t z = mirror;
@@ -35,7 +36,7 @@ static void distances_are_libms(void **state)
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         z ^= z >> 31;
         double want = -log((double)((z >> 11) + 1) / 9007199254740992.0) * 524288;
-        double got = (double)estimate_distance(524288, &chance);
+        double got = (double)estimate_distance(524288, &random);
         assert_true(got >= want - 1e-3 && got < want + 1 + 1e-3);
     }
 }
@@ -43,9 +44,9 @@ static void distances_are_libms(void **state)
 static void every_block_of_a_small_interval(void **state)
 {
     (void)state;
-    uint64_t chance = 7;
+    uint64_t random = 7;
     for (uint64_t interval = 0; interval < 2; interval++) {
-        assert_int_equal(estimate_distance(interval, &chance), 1);
+        assert_int_equal(estimate_distance(interval, &random), 1);
         for (uint64_t size = 1; size < 1 << 20; size *= 3) {
             estimate e = estimate_of(size, interval);
             assert_int_equal(e.objects, 1 << ESTIMATE_OBJECT_BITS);
@@ -54,23 +55,23 @@ static void every_block_of_a_small_interval(void **state)
     }
 }
 
-/* ---- over many draws */
+/* ---- many draws ---- */
 
 static void distances_have_the_mean_and_the_tail(void **state)
 {
     (void)state;
     enum { N = 400000 };
-    uint64_t chance = 1;
+    uint64_t random = 1;
     double sum = 0, squares = 0;
     int beyond = 0;
     for (int i = 0; i < N; i++) {
-        double d = (double)estimate_distance(1000, &chance);
+        double d = (double)estimate_distance(1000, &random);
         assert_true(d >= 1);
         sum += d;
         squares += d * d;
         beyond += d > 3000;
     }
-    /* Exponential, rounded up: mean 1000.5, standard deviation 1000, exp(-3) of them beyond 3000. */
+    /* Exponential, rounded up: mean 1000.5, standard deviation 1000, exp(-3) of them above 3000. */
     double mean = sum / N, error = 1000 / sqrt(N);
     assert_true(fabs(mean - 1000.5) < 4 * error);
     assert_true(fabs(sqrt(squares / N - mean * mean) - 1000) < 8 * error);
@@ -78,7 +79,7 @@ static void distances_have_the_mean_and_the_tail(void **state)
     assert_true(fabs((double)beyond / N - share) < 4 * sqrt(share * (1 - share) / N));
 }
 
-/* One run: blocks of these sizes in turn, sampled as the object does it. */
+/* One run: samples blocks of these sizes in turn, as the library does. */
 static void run(const uint64_t *sizes, size_t n, int blocks, uint64_t interval, uint64_t seed,
                 double *objects, double *space)
 {
@@ -99,8 +100,8 @@ static void run(const uint64_t *sizes, size_t n, int blocks, uint64_t interval, 
     *space = (double)estimate_round(s, ESTIMATE_SPACE_BITS);
 }
 
-/* The mean over seeds is the truth within its standard error, which theory gives: the variance of one
- * block's estimate is x^2 (1 - p) / p. */
+/* The mean over seeds equals the true value within its standard error; the variance of one block's
+ * estimate is x^2 (1 - p) / p. */
 static void estimates_have_no_bias(void **state)
 {
     (void)state;

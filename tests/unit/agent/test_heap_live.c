@@ -1,3 +1,4 @@
+/* The table of live blocks: levels, filter, forks and concurrent threads. */
 #include "agent/heap/live.h"
 
 #include <setjmp.h>
@@ -85,7 +86,8 @@ static void it_fills_up_and_empties(void **state)
         in[i] = put(i);
         n += in[i];
         lost += !in[i];
-        if (i == LIVE_FIRST / 2) assert_int_equal(table.levels, 1); /* grows when it has to */
+        /* a level is added when necessary */
+        if (i == LIVE_FIRST / 2) assert_int_equal(table.levels, 1);
         if (i == LIVE_FIRST * 3) assert_int_equal(table.levels, 2);
     }
     assert_int_equal(table.levels, LIVE_LEVELS);
@@ -96,10 +98,11 @@ static void it_fills_up_and_empties(void **state)
         assert_int_equal(take(i), in[i]);
     }
     for (uint32_t i = 0; i < LIVE_FILTER; i++) assert_int_equal(table.filter[i], 0);
-    assert_true(put(1)); /* the room is there again */
+    assert_true(put(1)); /* the slot is free again */
 }
 
-/* Addresses of one class of the filter: the counter holds at its limit, and lies on the safe side from then on. */
+/* Adds many addresses of one class of the filter.  The counter stays at its limit from then on,
+ * which is safe. */
 static void a_class_that_is_full_stays(void **state)
 {
     (void)state;
@@ -124,7 +127,7 @@ static void marked_addresses_go_the_slow_way(void **state)
     assert_true(live_maybe(&table, place(5)));
 }
 
-static void sum_stacks(void *who, const live_value *v) { *(uint64_t *)who += v->stack; }
+static void sum_stacks(void *ctx, const live_value *v) { *(uint64_t *)ctx += v->stack; }
 
 static void mending_gives_up_busy_slots(void **state)
 {
@@ -140,13 +143,13 @@ static void mending_gives_up_busy_slots(void **state)
             table.address[slot] = LIVE_BUSY;
             busy++;
         }
-    live_mend(&table, sum_stacks, &sum);
+    live_repair(&table, sum_stacks, &sum);
     assert_int_equal(sum, want);
     for (uint32_t slot = 0; slot < LIVE_MAX; slot++)
         assert_int_not_equal(table.address[slot], LIVE_BUSY);
 }
 
-/* ---- threads: each puts blocks that another one takes */
+/* ---- threads: each adds blocks that another one removes ---- */
 
 enum { THREADS = 4, ROUNDS = 20000, HANDED = 256 };
 static _Atomic uint32_t handed[HANDED];

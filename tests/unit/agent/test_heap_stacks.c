@@ -1,3 +1,4 @@
+/* The table of stacks: interning, collisions, and a full table. */
 #include "agent/heap/stacks.h"
 
 #include <setjmp.h>
@@ -42,10 +43,11 @@ static void the_same_stack_is_one_entry(void **state)
     assert_int_not_equal(a, b);
     assert_int_equal(intern(1, 5), a);
     assert_int_equal(intern(2, 5), b);
-    assert_int_not_equal(intern(1, 4), a); /* a prefix is another one */
+    assert_int_not_equal(intern(1, 4), a); /* a prefix is a different stack */
     uintptr_t pcs[] = {0x400000 + 1000, 0x400000 + 1001};
     uint32_t whole = stacks_intern(&table, pcs, 2, 0);
-    assert_int_not_equal(stacks_intern(&table, pcs, 2, 1), whole); /* so is a truncated one */
+    /* a truncated stack is different */
+    assert_int_not_equal(stacks_intern(&table, pcs, 2, 1), whole);
     stack_entry *e = stacks_at(&table, a);
     assert_int_equal(e->n, 5);
     assert_int_equal(table.pcs[e->first + 4], 0x400000 + 1004);
@@ -59,7 +61,7 @@ static void no_frames_is_entry_0(void **state)
     assert_non_null(stacks_at(&table, 0));
 }
 
-/* Stacks whose slots collide all the way: found by comparing, and refused when the probes are spent. */
+/* Stacks whose slots collide are found by comparison, and rejected after the last probe. */
 static void collisions(void **state)
 {
     (void)state;
@@ -67,7 +69,7 @@ static void collisions(void **state)
     uint32_t at = STACKS_SLOTS;
     for (uint32_t i = 0; i < STACKS_SLOTS; i++)
         if (table.slot[i]) at = i;
-    /* Somebody else's stack with the same hash sits in our slot. */
+    /* Another stack with the same hash is in the slot. */
     uint64_t ours = table.slot[at];
     uint32_t b = intern(2, 3);
     table.slot[at] = (ours & ~UINT64_C(0xffffffff)) | b;
@@ -86,7 +88,7 @@ static void full_of_entries(void **state)
     static uint32_t entry[STACKS_MAX + 100];
     uint32_t lost = 0;
     for (uint32_t i = 0; i < ARRAY_LEN(entry); i++) lost += !(entry[i] = intern(i, 3));
-    assert_int_equal(lost, 101); /* entry 0 is taken */
+    assert_int_equal(lost, 101); /* entry 0 is reserved */
     assert_int_equal(stacks_count(&table), STACKS_MAX);
     for (uint32_t i = 0; i < ARRAY_LEN(entry); i++) assert_int_equal(intern(i, 3), entry[i]);
 }
@@ -97,7 +99,7 @@ static void full_of_addresses(void **state)
     uint32_t had = 0;
     while (intern(had, 64)) had++;
     assert_int_equal(had, STACKS_PCS / 64);
-    assert_int_equal(intern(0, 64), 1); /* those that are in are found */
+    assert_int_equal(intern(0, 64), 1); /* stored stacks are found */
     assert_int_equal(intern(had, 64), 0);
 }
 

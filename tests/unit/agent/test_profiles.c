@@ -1,4 +1,4 @@
-/* A batch as a model: one Profile a kind, checked by the rules of OTLP. */
+/* Converts batches to models: one Profile per kind, checked by the rules of OTLP. */
 #include "agent/profiles.h"
 
 #include "../../support/test.h"
@@ -51,7 +51,7 @@ static void end(world *w)
     batch_close(w->b);
 }
 
-/* A stack of n addresses in the program, beginning at 0x402000 + first. */
+/* Adds a stack of n addresses in the program, starting at 0x402000 + first. */
 static uint32_t stack(world *w, unsigned first, unsigned n, uint8_t how)
 {
     uintptr_t pcs[64];
@@ -77,7 +77,7 @@ static void add(world *w, agent_sample s)
     if (to) *to = s;
 }
 
-/* The model, and what the rules say of its bytes: nothing above a remark. */
+/* Builds the model and checks its bytes; fails at any finding above a remark. */
 static void make(world *w)
 {
     err e = {0};
@@ -130,7 +130,7 @@ static void test_empty(void **state)
     end(&w);
 }
 
-/* Observations of the same stack, thread, span and state are one sample. */
+/* Observations of the same stack, thread, span and state become one sample. */
 static void test_joined(void **state)
 {
     (void)state;
@@ -207,7 +207,8 @@ static void test_addresses(void **state)
     end(&w);
 }
 
-/* The thread context's attributes by the published names; an inner scope's hides the outer one's. */
+/* Attributes of the thread context have the published names; an inner scope's value hides the outer
+ * one's. */
 static void test_context(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void test_heap(void **state)
     end(&w);
 }
 
-/* Log records: one an observation, in order, from `first` on. */
+/* There is one log record per observation, in order, from `first` on. */
 static void test_logs(void **state)
 {
     (void)state;
@@ -290,9 +291,9 @@ static void test_logs(void **state)
         "\"worker '1'\" #6699 prio=0 os_prio=0 cpu=0.12ms elapsed=50.00s tid=0x7f1234 nid=0x1a2b "
         "runnable\n   linux.Thread.State: RUNNING\n\tat unknown.0x2000(unknown:0)\n\tat "
         "unknown.0x2001(unknown:0)\n",
-                      nobody[] = "RUNNING\n\tat unknown.unknown(unknown:0)\n";
+                      unknown[] = "RUNNING\n\tat unknown.unknown(unknown:0)\n";
     assert_non_null(memmem(bytes.p, bytes.n, body, sizeof body - 1));
-    assert_non_null(memmem(bytes.p, bytes.n, nobody, sizeof nobody - 1));
+    assert_non_null(memmem(bytes.p, bytes.n, unknown, sizeof unknown - 1));
     buf_free(&bytes);
     w.in.style = PROFILES_PPROF, w.in.first = 0;
     assert_ok(profiles_make(&w.in, &w.a, &w.m, &e), &e);
@@ -333,7 +334,7 @@ static void test_thread_text(void **state)
     }
 }
 
-/* Out of memory is a for loop. */
+/* Fails each allocation in turn. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void test_memory(void **state)
         arena a = {.budget = budget};
         err e = {0};
         ok = profiles_make(&w.in, &a, &w.m, &e);
-        if (!ok) assert_int_equal(e.code, ERR_LIMIT);
+        if (!ok) assert_int_equal(e.code, ERR_MEMORY);
         arena_free(&a);
         assert_true(budget < 1 << 20);
     }

@@ -1,3 +1,4 @@
+/* The ring of samples: full, pending and dead writers, and concurrent writers (under TSan too). */
 #include "support/test.h"
 
 #include "agent/signal/ring.h"
@@ -12,7 +13,7 @@ typedef struct record {
     uint64_t filling[10];
 } record;
 
-/* Whole cache lines of zeros, as mmap gives them. */
+/* Returns zeroed memory aligned to a cache line, as from mmap. */
 static void *lines(size_t bytes)
 {
     bytes = (bytes + 63) & ~(size_t)63;
@@ -50,9 +51,9 @@ static void test_laps(void **state)
             memcpy(c[i]->bytes, &(uint32_t){lap * 8 + i}, 4);
         }
         assert_null(ring_claim(r)); /* full */
-        assert_null(ring_peek(r));  /* claimed is not written */
+        assert_null(ring_peek(r));  /* claimed but not written */
         for (uint32_t i = 8; i-- > 1;) ring_commit(r, c[i]);
-        assert_null(ring_peek(r)); /* the oldest holds the reader up */
+        assert_null(ring_peek(r)); /* the oldest cell delays the reader */
         ring_commit(r, c[0]);
         for (uint32_t i = 0; i < 8; i++) {
             uint32_t got;
@@ -63,7 +64,7 @@ static void test_laps(void **state)
             ring_release(r, x);
         }
         assert_null(ring_peek(r));
-        ring_commit(r, ring_claim(r)); /* laps begin one cell later each time */
+        ring_commit(r, ring_claim(r)); /* each lap begins one cell later */
         ring_release(r, ring_peek(r));
     }
     free_ring(r);
@@ -77,38 +78,38 @@ static void test_half(void **state)
     free_ring(r);
 }
 
-/* A writer that dies between claim and commit does not hold the others up for ever; one that was only slow loses its
- * record, and nothing else. */
+/* A writer that dies between claim and commit does not block the others permanently; a slow writer
+ * loses its record and nothing else. */
 static void test_dead_writer(void **state)
 {
     (void)state;
     ring *r = new_ring(8);
-    uint32_t who;
+    uint32_t writer;
     for (int lap = 0; lap < 3; lap++) {
-        assert_null(ring_pending(r, &who)); /* nothing is claimed */
+        assert_null(ring_pending(r, &writer)); /* nothing is claimed */
         ring_cell *dead = ring_claim(r), *good = ring_claim(r);
         atomic_store(&dead->writer, 42);
         atomic_store(&good->writer, 43);
         ring_commit(r, good);
         assert_null(ring_peek(r));
-        assert_ptr_equal(ring_pending(r, &who), dead);
-        assert_int_equal(who, 42);
+        assert_ptr_equal(ring_pending(r, &writer), dead);
+        assert_int_equal(writer, 42);
         assert_true(ring_skip(r, dead));
         assert_ptr_equal(ring_peek(r), good);
-        assert_null(ring_pending(r, &who)); /* written, not pending */
-        assert_false(ring_commit(r, dead)); /* it comes too late */
+        assert_null(ring_pending(r, &writer)); /* written, not pending */
+        assert_false(ring_commit(r, dead));    /* the reader has skipped the cell */
         ring_release(r, good);
         assert_null(ring_peek(r));
-        for (int i = 0; i < 7; i++) { /* the cell of the dead one serves again */
+        for (int i = 0; i < 7; i++) { /* the cell of the dead writer is reused */
             ring_commit(r, ring_claim(r));
             ring_release(r, ring_peek(r));
         }
     }
     ring_cell *c = ring_claim(r);
-    ring_cell *pending = ring_pending(r, &who);
+    ring_cell *pending = ring_pending(r, &writer);
     assert_ptr_equal(pending, c);
     ring_commit(r, c);
-    assert_false(ring_skip(r, pending)); /* it was quicker */
+    assert_false(ring_skip(r, pending)); /* the writer has committed it */
     assert_ptr_equal(ring_peek(r), c);
     free_ring(r);
 }
@@ -137,7 +138,7 @@ static void *write_all(void *arg)
     return NULL;
 }
 
-/* Every record arrives whole, once, and in its writer's order; what does not arrive was counted. */
+/* Every record arrives complete, once, and in the order of its writer; lost records are counted. */
 static void test_writers(void **state)
 {
     (void)state;

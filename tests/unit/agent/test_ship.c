@@ -1,9 +1,9 @@
-/* What the shipper stands on: mappings of now and before, names of files, the resource, what the heap did. */
+/* Inputs of the shipper: current and past mappings, file names, the resource, heap rows. */
 #include "agent/files.h"
 #include "agent/heap_rows.h"
 #include "agent/images.h"
 #include "agent/resource.h"
-#include "agent/voice.h"
+#include "agent/messages.h"
 
 #include "../../support/test.h"
 #include "model/builder.h"
@@ -20,23 +20,27 @@ static void test_images(void **state)
     (void)state;
     images m = {0};
     assert_true(images_take(&m, STR(APP LIB("7f0000001", "11")), 100));
-    assert_true(images_take(&m, STR(APP), 200));                        /* the plugin is gone */
-    assert_true(images_take(&m, STR(APP LIB("7f0000001", "12")), 300)); /* another one is there */
+    assert_true(images_take(&m, STR(APP), 200)); /* the plugin was unloaded */
+    assert_true(images_take(&m, STR(APP LIB("7f0000001", "12")), 300)); /* another one was loaded */
     assert_u64(m.v.n, 3);
     static const struct {
-        uint64_t address, time, inode; /* 0: nothing there */
+        uint64_t address, time, inode; /* 0: none */
     } cases[] = {
-        {0x402000, 50, 10},        {0x403fff, 1000, 10},
-        {0x404000, 100, 0},        {0x7f0000001500, 150, 11},
-        {0x7f0000001500, 50, 11}, /* before anybody looked */
-        {0x7f0000001500, 199, 11}, {0x7f0000001500, 350, 12},
-        {0x7f0000001500, 250, 12}, /* between two looks: what came is nearer than what had gone */
+        {0x402000, 50, 10},
+        {0x403fff, 1000, 10},
+        {0x404000, 100, 0},
+        {0x7f0000001500, 150, 11},
+        {0x7f0000001500, 50, 11}, /* before the first read */
+        {0x7f0000001500, 199, 11},
+        {0x7f0000001500, 350, 12},
+        /* between two reads: the new mapping is nearer than the old one */
+        {0x7f0000001500, 250, 12},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const image *x = images_find(&m, cases[i].address, cases[i].time);
         assert_u64(x ? x->inode : 0, cases[i].inode);
     }
-    images_forget(&m, 150, true); /* it was still there */
+    images_forget(&m, 150, true); /* the mapping still existed at that time */
     assert_u64(m.v.n, 3);
     images_forget(&m, 201, false);
     assert_u64(m.v.n, 3);
@@ -47,12 +51,12 @@ static void test_images(void **state)
     assert_u64(images_find(&m, 0x7f0000001500, 150)->inode, 12);
     assert_true(images_take(&m, STR(APP), 400));
     assert_u64(images_find(&m, 0x7f0000001500, 0)->inode,
-               12); /* gone, and nothing else was there since */
+               12); /* unloaded, and no other mapping has replaced it */
     assert_null(images_find(&m, 0x7f0000001500, 500));
     images_close(&m);
 }
 
-/* Our own process: build ids come from memory. */
+/* Build ids of this process are read from memory. */
 static void test_own_images(void **state)
 {
     (void)state;
@@ -79,7 +83,7 @@ static void test_names(void **state)
     static const struct {
         const char *name;
         uint64_t n;
-        const char *want; /* NULL: refused */
+        const char *want; /* NULL: rejected */
     } cases[] = {
         {"a.otlp", 1, "a.otlp"},
         {"a-%p-%n.otlp", 3, "a-42-3.otlp"},
@@ -97,7 +101,7 @@ static void test_names(void **state)
     }
 }
 
-/* Parent and child would write one file, and the last to end would be all there is. */
+/* A child gets another name, because parent and child would write the same file. */
 static void test_of_child(void **state)
 {
     (void)state;
@@ -109,7 +113,7 @@ static void test_of_child(void **state)
         {"/d/.otlp", "/d/.otlp.%p"},
         {"/d/app-%n.otlp", "/d/app-%n.%p.otlp"},
         {"/d/app-%p.otlp", "/d/app-%p.otlp"},
-        {"/100%%p/app.otlp", "/100%%p/app.%p.otlp"}, /* its % is a % */
+        {"/100%%p/app.otlp", "/100%%p/app.%p.otlp"}, /* a doubled % is a literal % */
     };
     arena a = {0};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -118,7 +122,7 @@ static void test_of_child(void **state)
     arena_free(&a);
 }
 
-/* Programs go elsewhere (daemons to /); what was asked for was meant from where they began. */
+/* Programs change their directory (daemons to /); names are relative to the initial one. */
 static void test_absolute(void **state)
 {
     (void)state;
@@ -184,14 +188,14 @@ static void test_files(void **state)
     err e = {0};
     files f;
     make_model(&a, &m);
-    /* one that grows: all since the start */
+    /* a file that grows has all samples since the start */
     snprintf(name, sizeof name, "%s/one.otlp", dir);
     files_open(&f, name, 0, 42);
     for (int i = 1; i <= 3; i++) {
         assert_ok(files_put(&f, &m, &e), &e);
         assert_int_equal(total_of(name), 7 * i);
     }
-    /* what is in use replaces what was */
+    /* in-use values replace older ones */
     model level;
     make_model_of(STR("inuse_space"), &a, &level);
     snprintf(name, sizeof name, "%s/one.otlp", dir);
@@ -200,7 +204,7 @@ static void test_files(void **state)
         assert_ok(files_put(&f, &level, &e), &e);
         assert_int_equal(total_of(name), 7);
     }
-    /* numbered, two stay; a number that is there is left alone */
+    /* with numbers, the last two files are kept; existing numbers are skipped */
     snprintf(path, sizeof path, "%s/42-1", dir);
     assert_true(symlink("nowhere", path) == 0 && unlink(path) == 0);
     snprintf(name, sizeof name, "%s/%%p-%%n", dir);
@@ -213,7 +217,7 @@ static void test_files(void **state)
     assert_u64(f.written, 4);
     files_open(&f, name, 0, 42);
     assert_u64(f.n, 1);
-    /* nowhere to write */
+    /* no such directory */
     snprintf(name, sizeof name, "%s/no/dir/%%n", dir);
     files_open(&f, name, 0, 42);
     assert_false(files_put(&f, &m, &e));
@@ -254,7 +258,7 @@ static void test_resource(void **state)
         {"shop", "service.name=other,a=b%2Cc", false, "service.name", "shop"},
         {NULL, "service.name=other,a=b%2Cc", false, "service.name", "other"},
         {NULL, "service.name=other,a=b%2Cc", false, "a", "b,c"},
-        {NULL, "a=b,broken", false, "a", "(none)"}, /* one bad pair spoils all */
+        {NULL, "a=b,broken", false, "a", "(none)"}, /* one invalid pair invalidates the variable */
         {"shop", NULL, true, "service.name", "own"},
         {NULL, NULL, true, "telemetry.sdk.language", "cpp"},
         {NULL, NULL, false, "telemetry.sdk.name", "kiln"},
@@ -266,7 +270,7 @@ static void test_resource(void **state)
         {NULL, NULL, false, "container.id",
          "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
         {NULL, NULL, false, "service.instance.id", "00000000-0000-4000-8000-000000000000"},
-        {NULL, NULL, false, "process.command_line", "(none)"}, /* may hold secrets */
+        {NULL, NULL, false, "process.command_line", "(none)"}, /* may contain secrets */
         {NULL, NULL, false, "process.command_args", "(none)"},
     };
     resource_facts f = {
@@ -288,12 +292,12 @@ static void test_resource(void **state)
     }
 }
 
-/* ---- the heap ---- */
+/* ---- heap ---- */
 
 static heap_entry entries[2];
-static void each(void (*f)(void *who, const heap_entry *e), void *who)
+static void each(void (*f)(void *ctx, const heap_entry *e), void *ctx)
 {
-    for (size_t i = 0; i < 2; i++) f(who, &entries[i]);
+    for (size_t i = 0; i < 2; i++) f(ctx, &entries[i]);
 }
 static heap_counts counts(void) { return (heap_counts){.interval = 4096}; }
 
@@ -313,7 +317,7 @@ static void test_heap(void **state)
     assert_u64(r.v.v[0].alloc_objects, 10);
     entries[0].alloc_objects = 15, entries[0].alloc_space = 1500, entries[0].inuse_space = 100;
     assert_true(heap_take(&past, &h, &a, &r));
-    assert_u64(r.v.n, 1); /* nothing happened at the other one */
+    assert_u64(r.v.n, 1); /* the other stack has not changed */
     assert_u64(r.v.v[0].alloc_objects, 5);
     assert_u64(r.v.v[0].alloc_space, 500);
     assert_u64(r.v.v[0].inuse_space, 100);
@@ -321,24 +325,24 @@ static void test_heap(void **state)
     arena_free(&a);
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
-static void test_voice(void **state)
+static void test_messages(void **state)
 {
     (void)state;
-    const char *said[VOICE_SENTENCES];
-    voice_quiet();
-    voice_say("one"), voice_say("two"), voice_say("one");
-    assert_u64(voice_said(said), 2);
-    assert_string_equal(said[1], "two");
+    const char *messages[MESSAGES_MAX];
+    messages_quiet();
+    messages_print("one"), messages_print("two"), messages_print("one");
+    assert_u64(messages_list(messages), 2);
+    assert_string_equal(messages[1], "two");
     for (int i = 0; i < 100; i++) {
         char text[16];
         snprintf(text, sizeof text, "n%d", i);
-        voice_say(text);
+        messages_print(text);
     }
-    assert_u64(voice_said(said), VOICE_SENTENCES);
-    voice_forked();
-    assert_u64(voice_said(said), 0);
+    assert_u64(messages_list(messages), MESSAGES_MAX);
+    messages_forked();
+    assert_u64(messages_list(messages), 0);
 }
 
 int main(void)
@@ -348,7 +352,7 @@ int main(void)
         cmocka_unit_test(test_names),    cmocka_unit_test(test_absolute),
         cmocka_unit_test(test_of_child), cmocka_unit_test(test_files),
         cmocka_unit_test(test_resource), cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_voice),
+        cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,5 @@
+/* The slots of a round: each transition, late signals, and the race between sampler and handler
+ * (under TSan too). */
 #include "support/test.h"
 
 #include "agent/signal/slot.h"
@@ -29,7 +31,7 @@ static void test_answer(void **state)
     assert_false(slot_begin(s, ticket, &ours)); /* the same signal twice */
     assert_false(ours);
     assert_false(slot_give_up(s)); /* being written */
-    slot_answered(s, ticket);
+    slot_done(s, ticket);
     assert_int_equal(slot_state_of(s), SLOT_DONE);
     assert_false(slot_give_up(s));
     slot_free(s);
@@ -37,7 +39,7 @@ static void test_answer(void **state)
     free(s);
 }
 
-/* A signal that comes too late finds its slot, writes nothing, and frees it. */
+/* A late signal finds its slot, writes no stack, and frees it. */
 static void test_late(void **state)
 {
     (void)state;
@@ -52,14 +54,14 @@ static void test_late(void **state)
     free(s);
 }
 
-/* Signals of an earlier arming, and made-up ones. */
-static void test_strangers(void **state)
+/* Signals of an earlier arming and invalid ones are foreign. */
+static void test_foreign_signals(void **state)
 {
     (void)state;
     slot *s = new_slot();
     bool ours;
     uint64_t old = slot_arm(s, 3);
-    slot_free(s); /* its thread ended */
+    slot_free(s); /* its thread has ended */
     uint64_t ticket = slot_arm(s, 3);
     assert_true(ticket != old);
     const uint64_t wrong[] = {
@@ -73,7 +75,7 @@ static void test_strangers(void **state)
     free(s);
 }
 
-/* The generation begins anew without losing its slot. */
+/* The generation wraps around without losing the slot. */
 static void test_generations(void **state)
 {
     (void)state;
@@ -85,7 +87,7 @@ static void test_generations(void **state)
         uint64_t ticket = slot_arm(s, SLOTS_MAX - 1);
         assert_u64(ticket_number(ticket), SLOTS_MAX - 1);
         assert_true(slot_begin(s, ticket, &ours));
-        slot_answered(s, ticket);
+        slot_done(s, ticket);
         slot_free(s);
     }
     free(s);
@@ -95,13 +97,13 @@ typedef struct race {
     slot *s;
     _Atomic uint64_t ticket; /* 0: none */
     _Atomic bool over;
-    uint64_t answered, late;
+    uint64_t slots_done, late;
 } race;
 
 enum {
     RACES = 20000,
     RACES_S = 5
-}; /* or so many seconds: with one CPU for both, each takes a turn of it */
+}; /* the test ends after so many seconds at the latest: with one CPU the threads alternate */
 
 static time_t seconds(void)
 {
@@ -110,7 +112,7 @@ static time_t seconds(void)
     return t.tv_sec;
 }
 
-/* For a while at full speed, which is where the race is; then the other one may want the CPU. */
+/* Spins at full speed first, where the race is; then yields the CPU. */
 static void spin(unsigned *n)
 {
     if (++*n > 1000) sched_yield();
@@ -127,8 +129,8 @@ static void *answer_all(void *arg)
         if (!t) return NULL;
         if (slot_begin(r->s, t, &ours)) {
             r->s->raw.time = t;
-            r->answered++;
-            slot_answered(r->s, t);
+            r->slots_done++;
+            slot_done(r->s, t);
         } else {
             assert_true(ours);
             r->late++;
@@ -136,7 +138,8 @@ static void *answer_all(void *arg)
     }
 }
 
-/* Giving up and answering at once: exactly one of them happens, and a whole answer is seen. */
+/* The sampler gives up while the handler writes: exactly one of them succeeds, and a written stack
+ * is complete. */
 static void test_race(void **state)
 {
     (void)state;
@@ -162,15 +165,17 @@ static void test_race(void **state)
     pthread_join(t, NULL);
     assert_true(given_up + seen > 0);
     assert_u64(given_up, r.late);
-    assert_u64(seen, r.answered);
+    assert_u64(seen, r.slots_done);
     free(r.s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answer),    cmocka_unit_test(test_late),
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_foreign_signals),
+        cmocka_unit_test(test_generations),
         cmocka_unit_test(test_race),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

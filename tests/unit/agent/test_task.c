@@ -1,3 +1,4 @@
+/* The parsers of /proc/self/task, and the list of real threads. */
 #include "support/test.h"
 
 #include "agent/exclude.h"
@@ -37,10 +38,10 @@ static void test_stat(void **state)
          false},
         {"no name", "77 () S 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 9 0 9 0", "", 'S', 0, 9, false},
         {"empty", "", "", 0, 0, 0, true},
-        {"cut in the name", "77 (ap", "", 0, 0, 0, true},
-        {"cut behind it", "77 (app)", "", 0, 0, 0, true},
-        {"cut before the start", "77 (app) S 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 9 0", "", 0, 0, 0,
-         true},
+        {"truncated in the name", "77 (ap", "", 0, 0, 0, true},
+        {"truncated after the name", "77 (app)", "", 0, 0, 0, true},
+        {"truncated before the start time", "77 (app) S 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 9 0", "",
+         0, 0, 0, true},
         {"no state", "77 (app) SS 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 9 0 9 0", "", 0, 0, 0, true},
         {"no number", "77 (app) S 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 9 0 9x 0", "", 0, 0, 0, true},
         {"too large", "77 (app) S 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 9 0 99999999999999999999999 0",
@@ -69,13 +70,13 @@ static void test_status(void **state)
                           &s));
     assert_u64(s.blocked, UINT64_C(0x8000000000000001));
     assert_u64(s.switches, 42);
-    assert_u64(s.seccomp, 0); /* a kernel without it */
+    assert_u64(s.seccomp, 0); /* a kernel without seccomp */
     assert_true(task_status_parse(
         STR("NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t13\nSigBlk:\t0\n"), &s));
     assert_u64(s.seccomp, 2);
     assert_u64(s.filters, 13);
     assert_false(task_status_parse(STR("SigBlk:\t0\nSeccomp:\tx\n"), &s));
-    assert_true(task_status_parse(STR("SigBlk:\t0"), &s)); /* cut */
+    assert_true(task_status_parse(STR("SigBlk:\t0"), &s)); /* truncated */
     assert_u64(s.blocked, 0);
     assert_false(task_status_parse(STR(""), &s));
     assert_false(task_status_parse(STR("SigBlk:\t\n"), &s));
@@ -139,7 +140,7 @@ static void test_names(void **state)
         {STR("cut \303"), "cut ?"},
         {STR("\377\376x"), "??x"},
         {STR("\355\240\200"), "???"},   /* a surrogate */
-        {STR("\302\205next"), "?next"}, /* a control of Latin-1 */
+        {STR("\302\205next"), "?next"}, /* a control character of Latin-1 */
         {STR("\360\237\224\245"), "\360\237\224\245"},
         {STR("\342\202"), "??"},
     };
@@ -179,7 +180,7 @@ static void *stand(void *arg)
     return NULL;
 }
 
-/* The real ones: in order, with names that hurt. */
+/* Real threads: in order, with difficult names. */
 static void test_list(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* The table of threads: the life of a record, scans, a full table. */
 #include "support/test.h"
 
 #include "agent/threads.h"
@@ -21,10 +22,10 @@ static int open_table(void **state)
     return threads_open(gone, &e) ? 0 : -1;
 }
 
-static void count(void *who, thread_record *t)
+static void count(void *ctx, thread_record *t)
 {
     (void)t;
-    ++*(unsigned *)who;
+    ++*(unsigned *)ctx;
 }
 
 static unsigned live(void)
@@ -36,26 +37,26 @@ static unsigned live(void)
 
 static void *nothing(void *arg) { return arg; }
 
-/* From pthread_create to the drain behind the end. */
-static void test_life(void **state)
+/* The states of a record, from pthread_create to the drain after the end. */
+static void test_lifecycle(void **state)
 {
     (void)state;
     thread_record *t = thread_prepare(nothing, &n_gone, false);
     assert_non_null(t);
     assert_int_equal(t->state, THREAD_STARTING);
     assert_u64(live(), 0);
-    uint32_t generation = atomic_load(&t->face.generation);
+    uint32_t generation = atomic_load(&t->pub.generation);
     assert_ptr_equal(thread_begin(t), t);
     assert_ptr_equal(thread_self(), t);
-    assert_u64(t->face.tid, (uint32_t)gettid());
-    assert_true(t->face.stack.lo < (uintptr_t)&state && (uintptr_t)&state < t->face.stack.hi);
+    assert_u64(t->pub.tid, (uint32_t)gettid());
+    assert_true(t->pub.stack.lo < (uintptr_t)&state && (uintptr_t)&state < t->pub.stack.hi);
     assert_ptr_equal(thread_find((uint32_t)gettid()), t);
     assert_ptr_equal(thread_add((uint32_t)gettid(), false), t);
     assert_u64(live(), 1);
     thread_finish(t);
     assert_null(thread_self());
     assert_null(thread_find((uint32_t)gettid()));
-    threads_reap(); /* its samples may still be in the ring */
+    threads_reap(); /* frees nothing: samples may still be in the ring */
     assert_int_equal(t->state, THREAD_ENDED);
     threads_retire();
     assert_int_equal(t->state, THREAD_GONE);
@@ -63,19 +64,19 @@ static void test_life(void **state)
     assert_int_equal(t->state, THREAD_FREE);
     thread_record *again = thread_prepare(nothing, NULL, false);
     assert_ptr_equal(again, t);
-    assert_true(atomic_load(&again->face.generation) != generation);
+    assert_true(atomic_load(&again->pub.generation) != generation);
     thread_cancel(again);
 }
 
-/* A look at /proc was quicker than the thread itself. */
+/* A scan of /proc finds the thread before it adds itself. */
 static void test_found_first(void **state)
 {
     (void)state;
     uint32_t tid = (uint32_t)gettid();
     thread_record *found = thread_add(tid, false), *t = thread_prepare(nothing, NULL, false);
-    assert_u64(found->face.stack.hi, 0);
+    assert_u64(found->pub.stack.hi, 0);
     assert_ptr_equal(thread_begin(t), found);
-    assert_true(found->face.stack.hi != 0);
+    assert_true(found->pub.stack.hi != 0);
     assert_int_equal(t->state, THREAD_FREE);
     assert_u64(live(), 1);
     thread_finish(found);
@@ -91,7 +92,7 @@ static void test_roll_call(void **state)
     int dir = task_open();
     n_gone = 0;
     assert_non_null(thread_add(0x3fffffff, false)); /* no such thread */
-    assert_true(threads_call(dir, tids, &n));
+    assert_true(threads_scan(dir, tids, &n));
     assert_non_null(thread_find((uint32_t)gettid()));
     assert_null(thread_find(0x3fffffff));
     assert_u64(n_gone, 1);
@@ -109,7 +110,7 @@ static void test_full(void **state)
     assert_u64(threads_lost(), before + 1);
     assert_null(thread_add(0x3ffffffe, false));
     assert_u64(threads_lost(), before + 2);
-    threads_forked(); /* empties it */
+    threads_forked(); /* empties the table */
 }
 
 static void test_fork(void **state)
@@ -117,13 +118,13 @@ static void test_fork(void **state)
     (void)state;
     thread_record *t = thread_add((uint32_t)gettid(), true);
     thread_add(0x3ffffffd, false);
-    unwind_stack stack = t->face.stack;
+    unwind_stack stack = t->pub.stack;
     pid_t pid = fork();
     if (pid == 0) {
         threads_forked();
         t = thread_self();
         bool ok =
-            live() == 1 && t && t->face.tid == (uint32_t)gettid() && t->face.stack.hi == stack.hi;
+            live() == 1 && t && t->pub.tid == (uint32_t)gettid() && t->pub.stack.hi == stack.hi;
         _exit(ok ? 0 : 1);
     }
     int status;
@@ -134,7 +135,7 @@ static void test_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_life),      cmocka_unit_test(test_found_first),
+        cmocka_unit_test(test_lifecycle), cmocka_unit_test(test_found_first),
         cmocka_unit_test(test_roll_call), cmocka_unit_test(test_full),
         cmocka_unit_test(test_fork),
     };

@@ -1,3 +1,4 @@
+/* When an interrupted call is repeated, and the stubs that count handlers. */
 #include "support/test.h"
 
 #include "agent/signal/handler.h"
@@ -47,12 +48,12 @@ static trampoline_handler as_handler(void *p)
 
 static void *address(trampoline_handler h) { return (void *)(uintptr_t)h; }
 
-/* The interposers are not linked here: sigaction is libc's, as a raw system call would be. */
+/* The interposed functions are not linked here: sigaction is libc's, like a direct system call. */
 static void handlers_are_counted(void **state)
 {
     (void)state;
     trampoline_handler h = as_handler((void *)(uintptr_t)plain);
-    assert_ptr_equal(address(trampoline_of(h)), address(h)); /* off */
+    assert_ptr_equal(address(trampoline_of(h)), address(h)); /* trampolines are off */
     struct sigaction a = {.sa_handler = plain, .sa_flags = SA_NODEFER};
     sigaddset(&a.sa_mask, SIGUSR2);
     assert_int_equal(sigaction(SIGUSR1, &a, NULL), 0);
@@ -93,7 +94,7 @@ static void words_are_no_handlers(void **state)
         assert_ptr_equal(address(trampoline_of(as_handler(words[i]))), words[i]);
 }
 
-/* cmocka installs its own before each test. */
+/* Removes the handlers that cmocka installs before each test. */
 static void no_handlers_of_cmocka(void)
 {
     static const int theirs[] = {SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGSYS};
@@ -158,7 +159,7 @@ static void what_is_left(void **state)
     assert_u64(wait_until(5, &(struct timespec){-1, 3}), INT64_MAX);
 }
 
-/* Last: they are taken for good. */
+/* Runs last, because stubs are never released. */
 static void more_handlers_than_stubs(void **state)
 {
     (void)state;

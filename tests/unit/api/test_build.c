@@ -1,4 +1,4 @@
-/* kiln.h: building a profile, and mistakes in it.  Only public functions are called. */
+/* kiln.h: building a profile, and errors of the builder.  Calls only public functions. */
 #include "../../support/api_made.h"
 
 static void test_build_and_look(void **state)
@@ -17,7 +17,7 @@ static void test_build_and_look(void **state)
     kiln_profiles_free(p);
 }
 
-/* ---- mistakes in building ---- */
+/* ---- errors in building ---- */
 
 static kiln_value nested[80];
 
@@ -95,20 +95,19 @@ static void test_mistakes_in_building(void **state)
         kiln_code code;
         const char *want;
     } cases[] = {
-        {mistake_stack, KILN_USAGE,
-         "location 9 is none of this builder, which has 1 (at stack[1])"},
-        {mistake_sample, KILN_USAGE, "stack 5 is none of this builder, which has 1 (at sample[1])"},
-        {mistake_pairs, KILN_USAGE, "2 values and 1 timestamps do not pair up (at sample[0])"},
+        {mistake_stack, KILN_USAGE, "location 9 is out of range: this builder has 1 (at stack[1])"},
+        {mistake_sample, KILN_USAGE, "stack 5 is out of range: this builder has 1 (at sample[1])"},
+        {mistake_pairs, KILN_USAGE, "2 values and 1 timestamps cannot be paired (at sample[0])"},
         {mistake_null, KILN_USAGE, "values is NULL (at sample[0])"},
         {mistake_utf8, KILN_USAGE, "function is not UTF-8 (byte 2) (at location[1])"},
-        {mistake_kind, KILN_USAGE, "no value is of kind 8 (at attribute[1])"},
+        {mistake_kind, KILN_USAGE, "invalid kind of value: 8 (at attribute[1])"},
         {mistake_bool, KILN_USAGE, "a bool is 2 (at attribute[1])"},
         {mistake_depth, KILN_LIMIT, "a value nests deeper than 64 (at attribute[1])"},
-        {mistake_no_frame, KILN_USAGE, "a location has one frame or more (at location[1])"},
+        {mistake_no_frame, KILN_USAGE, "a location needs at least one frame (at location[1])"},
         {mistake_mapping, KILN_USAGE,
-         "mapping 1 is none of this builder, which has 1 (at location[1])"},
+         "mapping 1 is out of range: this builder has 1 (at location[1])"},
         {mistake_attribute, KILN_USAGE,
-         "attribute 3 is none of this builder, which has 1 (at profile[0])"},
+         "attribute 3 is out of range: this builder has 1 (at profile[0])"},
         {mistake_size, KILN_USAGE, "the size of kiln_scope is not set"},
         {mistake_member, KILN_USAGE, "a key is NULL (at resource[0])"},
     };
@@ -118,7 +117,7 @@ static void test_mistakes_in_building(void **state)
         assert_true(kiln_builder_ok(b, &e));
         cases[i].make(b);
         assert_false(kiln_builder_ok(b, &e));
-        fill(b); /* does nothing any more */
+        fill(b); /* calls after an error have no effect */
         mistake_size(b);
         assert_null(kiln_builder_finish(b, &e));
         assert_error(&e, cases[i].code, cases[i].want);
@@ -141,7 +140,7 @@ static void test_builder_empty(void **state)
     assert_fine(p != NULL, &e);
     assert_int_equal(kiln_count(p, KILN_PROFILES), 0);
     kiln_profiles_free(p);
-    /* What is missing above a sample is made. */
+    /* The missing parents of a sample are created. */
     kiln_builder *b = kiln_builder_new(NULL, &e);
     kiln_sample s = {.size = sizeof s, .times = (uint64_t[]){5}, .n_times = 1};
     assert_true(kiln_builder_sample(b, &s));

@@ -1,9 +1,10 @@
-/* kiln.h: callers of other ages, and wrong calls.  Only public functions are called. */
+/* kiln.h: callers compiled against other versions, and invalid calls.  Calls only public
+ * functions. */
 #include "../../support/api_made.h"
 
-/* ---- structs of other ages ---- */
+/* ---- structs of other versions ---- */
 
-/* kiln_read_options as the first release knew them, and as a later one may. */
+/* kiln_read_options of the first release, and of a possible later one. */
 typedef struct old_options {
     size_t size;
     const char *format;
@@ -56,7 +57,7 @@ static void test_newer_structs(void **state)
     o.later = 1;
     assert_null(kiln_read(b.p, b.n, &o.o, &e));
     char want[200];
-    snprintf(want, sizeof want, "kiln_read_options asks for what libkiln %s does not know",
+    snprintf(want, sizeof want, "kiln_read_options has options that libkiln %s does not support",
              kiln_version());
     assert_error(&e, KILN_UNSUPPORTED, want);
     o = (new_options){.o = {.size = sizeof o, .reserved = {true}}};
@@ -95,7 +96,7 @@ static void test_size_not_set(void **state)
     kiln_profiles_free(p);
 }
 
-/* A field must not slip into the padding of an older struct. */
+/* No field may be placed in the padding of an older struct. */
 #define ENDS_WITH(type, field)                                                                     \
     assert_int_equal(sizeof(type), offsetof(type, field) + sizeof(((type *)0)->field))
 
@@ -121,7 +122,7 @@ static void test_no_padding_at_the_end(void **state)
     ENDS_WITH(kiln_example, offset);
 }
 
-/* ---- wrong calls ---- */
+/* ---- invalid calls ---- */
 
 static void test_null(void **state)
 {
@@ -195,16 +196,16 @@ static void test_unknown_names(void **state)
     kiln_bytes b;
     kiln_read_options r = {.size = sizeof r, .format = "pdf"};
     assert_null(kiln_read("x", 1, &r, &e));
-    assert_error(&e, KILN_USAGE, "no format is called pdf");
+    assert_error(&e, KILN_USAGE, "unknown format pdf");
     r = (kiln_read_options){.size = sizeof r, .layout = "0.1"};
     assert_null(kiln_read("x", 1, &r, &e));
-    assert_error(&e, KILN_USAGE, "no layout is called 0.1");
+    assert_error(&e, KILN_USAGE, "unknown layout 0.1");
     kiln_write_options w = {.size = sizeof w, .format = "pdf"};
     assert_false(kiln_write(p, &w, &b, &e));
-    assert_error(&e, KILN_USAGE, "no format is called pdf");
+    assert_error(&e, KILN_USAGE, "unknown format pdf");
     w = (kiln_write_options){.size = sizeof w, .compression = "lz4"};
     assert_false(kiln_write(p, &w, &b, &e));
-    assert_error(&e, KILN_USAGE, "no compression is called lz4");
+    assert_error(&e, KILN_USAGE, "unknown compression lz4");
     assert_true(!b.p && !b.memory);
     bool found = false;
     for (size_t i = 0; kiln_format_name(i); i++)
@@ -217,7 +218,7 @@ static void test_errors_have_a_place(void **state)
 {
     (void)state;
     kiln_error e;
-    /* dictionary (field 2) of 3 bytes that wants 9 for a string. */
+    /* dictionary (field 2) of 3 bytes with a string that claims 9. */
     assert_null(kiln_read("\x12\x03\x2a\x09\x41", 5, NULL, &e));
     assert_int_equal(e.code, KILN_MALFORMED);
     assert_true(e.offset < 5);
@@ -229,7 +230,7 @@ static void test_errors_have_a_place(void **state)
     kiln_error_text(&e, NULL, 0);
     assert_string_equal(kiln_code_name(KILN_LIMIT), "limit");
     assert_string_equal(kiln_code_name((kiln_code)99), "unknown");
-    /* A success wipes what was there. */
+    /* A success clears an earlier error. */
     kiln_profiles *p = made(), *q = NULL;
     q = kiln_merge((const kiln_profiles *const[]){p}, 1, NULL, &e);
     assert_fine(q != NULL, &e);

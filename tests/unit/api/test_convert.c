@@ -1,11 +1,11 @@
-/* kiln.h: writing, reading, files, conversion, merging, repair.  Only public functions are called. */
+/* kiln.h: writing, reading, files, conversion, merging, repair.  Calls only public functions. */
 #include "../../support/api_made.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The handle outlives the bytes; a borrowing one costs no copy. */
+/* The handle outlives the bytes; a borrowing handle does not copy them. */
 static void test_round_trips(void **state)
 {
     (void)state;
@@ -68,15 +68,15 @@ static void test_files(void **state)
     assert_int_equal(e.sys, ENOENT);
     assert_false(kiln_write_file(p, "/nowhere/at/all.otlp", NULL, &e));
     assert_int_equal(e.sys, ENOENT);
-    assert_false(
-        kiln_write_file(p, "/tmp/kiln-no.svg", NULL, &e)); /* and not OTLP in a file of that name */
+    assert_false(kiln_write_file(p, "/tmp/kiln-no.svg", NULL,
+                                 &e)); /* OTLP must not be written to a file of that name */
     assert_int_equal(e.code, KILN_UNSUPPORTED);
     assert_int_equal(access("/tmp/kiln-no.svg", F_OK), -1);
     kiln_profiles_free(p);
     assert_int_equal(rmdir(dir), 0);
 }
 
-/* More than one read() and more than one block. */
+/* A file that needs more than one read() and more than one block. */
 static void test_long_file(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_merge(void **state)
 
     const kiln_profiles *pair[] = {all, NULL};
     assert_null(kiln_merge(pair, 2, NULL, &e));
-    assert_error(&e, KILN_USAGE, "profiles 1 of 2 is NULL");
+    assert_error(&e, KILN_USAGE, "profiles[1] of 2 is NULL");
     kiln_merge_options small = {.size = sizeof small, .max_memory = 64};
     assert_null(kiln_merge(pair, 1, &small, &e));
     assert_int_equal(e.code, KILN_LIMIT);
@@ -258,7 +258,7 @@ static void test_lenient(void **state)
     assert_int_equal(x.count, 1);
     kiln_profiles_free(p);
     kiln_ledger_free(l);
-    /* What is not even protobuf has no right answer. */
+    /* Bytes that are not protobuf cannot be repaired. */
     assert_null(kiln_read("\x12\x09\x2a", 3, &o, &e));
     assert_int_equal(e.code, KILN_MALFORMED);
 }

@@ -1,4 +1,4 @@
-/* kiln.h: out of memory is a for loop.  Only public functions are called. */
+/* kiln.h: every function with every small memory budget.  Calls only public functions. */
 #include "../../support/api_made.h"
 
 enum { SWEEP_STEP = 64, SWEEP_MAX = 1 << 20 };
@@ -65,7 +65,8 @@ static bool merge_within(size_t budget, kiln_error *e)
     return q != NULL;
 }
 
-/* Every budget either works or says KILN_LIMIT, and once it works more memory does not hurt. */
+/* Every budget succeeds or fails with KILN_LIMIT, and every budget larger than a sufficient one
+ * succeeds. */
 static void sweep(bool (*within)(size_t, kiln_error *), const char *what)
 {
     bool worked = false;

@@ -1,4 +1,4 @@
-/* Memory with a budget: what is handed out, what is given back, what is found again. */
+/* Arenas: allocation, budget, reuse and release. */
 #include "../../support/test.h"
 
 #include "base/arena.h"
@@ -33,7 +33,7 @@ static void budget_counts_what_is_handed_out(void **state)
     arena_reset(&a);
     assert_non_null(arena_alloc(&a, 64));
     arena_free(&a);
-    assert_u64(a.budget, 64); /* free keeps it */
+    assert_u64(a.budget, 64); /* arena_free keeps the budget */
 }
 
 static void huge_sizes_are_refused(void **state)
@@ -74,7 +74,7 @@ static void grow_keeps_bytes(void **state)
     (void)state;
     static const struct {
         size_t from, to;
-        bool other_between; /* something else is the newest piece */
+        bool other_between; /* another piece is allocated in between */
     } cases[] = {
         {16, 32, false},        {16, 32, true},        {1, 15, false},
         {100, 5000, false},     {100, 5000, true},     {100, 200000, false},
@@ -102,13 +102,13 @@ static void grow_in_place_charges_the_difference(void **state)
     char *small = arena_alloc(&a, 16), *p = arena_grow(&a, small, 16, 64);
     assert_ptr_equal(p, small);
     assert_u64(a.used, 64);
-    assert_ptr_equal(arena_grow(&a, p, 64, 60), p); /* smaller: nothing to do */
+    assert_ptr_equal(arena_grow(&a, p, 64, 60), p); /* a smaller size: nothing to do */
     assert_u64(a.used, 64);
     char *large = arena_alloc(&a, 100000);
-    large = arena_grow(&a, large, 100000, 200000); /* a block of its own: realloc */
+    large = arena_grow(&a, large, 100000, 200000); /* it has its own block, which realloc grows */
     assert_non_null(large);
     assert_u64(a.used, 64 + 200000);
-    assert_null(arena_grow(&a, large, 200000, 2 << 20)); /* over the budget: as it was */
+    assert_null(arena_grow(&a, large, 200000, 2 << 20)); /* over the budget: unchanged */
     assert_u64(a.used, 64 + 200000);
     assert_ptr_equal(arena_grow(&a, NULL, 0, 16) != NULL, true);
     arena_free(&a);
@@ -124,7 +124,7 @@ static void trim_gives_the_tail_back(void **state)
     assert_u64(a.used, full - 896);
     char *q = arena_alloc(&a, 16);
     assert_ptr_equal(q, p + 112); /* the next piece begins there */
-    arena_trim(&a, p, 100, 0);    /* not the newest: stays */
+    arena_trim(&a, p, 100, 0);    /* not the newest piece: nothing happens */
     assert_u64(a.used, 112 + 16);
     arena_trim(&a, q, 16, 16);
     assert_u64(a.used, 112 + 16);
@@ -155,16 +155,16 @@ static void reserve_makes_one_block(void **state)
     (void)state;
     arena a = {0};
     assert_true(arena_reserve(&a, 100000));
-    assert_u64(a.used, 0); /* a hint: nothing was handed out */
+    assert_u64(a.used, 0); /* a hint: nothing was allocated */
     size_t before = a.n_mallocs;
     for (int i = 0; i < 100; i++) assert_non_null(arena_alloc(&a, 992));
     assert_u64(a.n_mallocs, before);
-    assert_true(arena_reserve(&a, 8)); /* already there */
+    assert_true(arena_reserve(&a, 8)); /* there is already enough room */
     assert_u64(a.n_mallocs, before);
     arena_free(&a);
 }
 
-/* Scratch beside an arena is part of its budget while it lives. */
+/* A scratch arena (arena_beside) counts in the budget of its parent while it lives. */
 static void beside_shares_the_budget(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void beside_shares_the_budget(void **state)
     assert_null(arena_alloc(&one, 256));
     arena_free(&one);
     arena_free(&a);
-    assert_non_null(arena_alloc(&a, 1024)); /* nothing is lent any more */
+    assert_non_null(arena_alloc(&a, 1024)); /* the scratch arena is freed and no longer counts */
     arena_free(&a);
 }
 

@@ -1,4 +1,4 @@
-/* Bytes being written: growth, the limit, and the head that a backward writer leaves. */
+/* Buffers: growth, the limit, and the unused head of a backward writer. */
 #include "../../support/test.h"
 
 #include "base/buf.h"
@@ -64,11 +64,11 @@ static void long_text_grows(void **state)
     assert_memory_equal(b.p + 5 * 54321, "54321", 5);
     buf_reset(&b);
     assert_u64(b.n, 0);
-    assert_true(b.cap >= 500000); /* memory kept */
+    assert_true(b.cap >= 500000); /* buf_reset keeps the memory */
     buf_free(&b);
 }
 
-/* The limit is what it may hold, not what is allocated; a failure drops what follows. */
+/* The limit counts the contents, not the allocation; after a failure, writes are dropped. */
 static void limit_is_exact(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void limit_is_exact(void **state)
         assert_u64(b.limit, limit);
     }
     buf b = {.limit = 5};
-    buf_printf(&b, "%s", "12345"); /* the terminator is not counted */
+    buf_printf(&b, "%s", "12345"); /* the terminating NUL does not count */
     assert_false(b.failed);
     assert_holds(&b, "12345");
     buf_printf(&b, "%d", 6);
@@ -108,7 +108,7 @@ static void absurd_sizes_fail(void **state)
     buf_free(&b);
 }
 
-/* A backward writer leaves free bytes before p: they count as room, are not lost, and are freed. */
+/* A backward writer leaves free bytes before p. Growing uses them, and buf_free frees them. */
 static buf backward(size_t cap, const char *text)
 {
     buf b = {0};
@@ -130,7 +130,7 @@ static void head_is_room(void **state)
     buf_z(&b, " and more");
     assert_holds(&b, "tail and more");
     assert_u64(b.head, 0);
-    assert_ptr_equal(b.p, base); /* moved down, nothing allocated */
+    assert_ptr_equal(b.p, base); /* the contents moved to the front; nothing was allocated */
     buf_free(&b);
 
     b = backward(1000, "tail");
@@ -152,7 +152,7 @@ static void head_survives_reset_and_free(void **state)
     assert_holds(&b, "again");
     buf_free(&b);
     b = backward(300, "x");
-    buf_free(&b); /* the sanitizer knows whether it was the right pointer */
+    buf_free(&b); /* the sanitizer detects a wrong pointer */
     assert_null(b.p);
 }
 

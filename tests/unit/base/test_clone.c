@@ -1,4 +1,4 @@
-/* Names with what compilers and linkers hang onto them. */
+/* Names with suffixes of compilers and linkers. */
 #include "../../support/test.h"
 
 #include "base/clone.h"

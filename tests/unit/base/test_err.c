@@ -1,4 +1,4 @@
-/* The first cause wins, the path grows outward, the text says all of it. */
+/* Errors: the first cause is kept, the path grows outward, the text contains both. */
 #include "../../support/test.h"
 
 #include "base/err.h"
@@ -43,7 +43,7 @@ static void path_grows_outward(void **state)
     err f = {0};
     err_set(&f, ERR_MALFORMED, "x");
     err_in(&f, "[3]");
-    err_in(&f, "files"); /* an index hangs on its parent without a dot */
+    err_in(&f, "files"); /* an index follows its parent without a dot */
     assert_string_equal(f.path, "files[3]");
 }
 
@@ -68,7 +68,7 @@ static void text_says_all_of_it(void **state)
         assert_string_equal(err_text(&cases[i].e, text, sizeof text), cases[i].want);
 }
 
-/* Whatever does not fit is cut, never overrun; the end of the path is lost, not its beginning. */
+/* Long texts are truncated and never overrun; a path loses its end, not its beginning. */
 static void everything_is_bounded(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 #include "base/sha256.h"
 #include "model/model.h"
 
-/* FIPS 180-2, appendix B; the last one is coreutils' sha256sum of a million `a`. */
+/* FIPS 180-2, appendix B; the last value is from coreutils' sha256sum of a million `a`. */
 static const struct {
     const char *text;
     size_t times;

@@ -7,7 +7,7 @@
 
 static const struct {
     const char *name, *bytes;
-    size_t n, valid; /* valid: bytes before the first that does not belong */
+    size_t n, valid; /* valid: bytes before the first invalid one */
 } cases[] = {
     {"empty", "", 0, 0},
     {"ASCII", "abc", 3, 3},
@@ -66,7 +66,8 @@ static void table_3_7(void **state)
     }
 }
 
-/* The step of eight bytes must not hide anything: every case at every distance, in exact memory. */
+/* Checking eight bytes per step must not hide errors: every case at every offset, in memory of
+ * exactly its size. */
 static void at_every_distance(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Growing arrays, and the index beside an array against a naive search. */
+/* Growing arrays, and the hash index compared with a naive search. */
 #include "../../support/test.h"
 
 #include "base/hash.h"
@@ -17,7 +17,7 @@ static void push_gives_zeroed_slots(void **state)
     };
     VEC(struct pair) v = {0};
     memset(arena_alloc(&a, 4000), 0xff, 4000);
-    arena_reset(&a); /* what follows is dirty memory */
+    arena_reset(&a); /* later allocations reuse dirty memory */
     for (uint32_t i = 0; i < 10000; i++) {
         struct pair *p = vec_push(&a, &v);
         assert_non_null(p);
@@ -61,7 +61,8 @@ static void absurd_counts_are_refused(void **state)
     arena_free(&a);
 }
 
-/* Interns numbers; `bits` of the hash are kept so that chains and equal hashes happen. */
+/* Interns numbers; only `bits` bits of the hash are used, so that collisions and equal hashes
+ * occur. */
 static uint32_t intern(hash_index *x, arena *a, u64s *keys, uint64_t key, uint64_t mask)
 {
     assert_true(hash_index_room(x, a));
@@ -110,7 +111,7 @@ static void index_at_the_budget(void **state)
         while (hash_next(&x, &i, h, &at)) i++;
         hash_put(&x, i, h, n++);
     }
-    assert_true(n >= 12 && n <= 96); /* it filled what it had, and still answers */
+    assert_true(n >= 12 && n <= 96); /* the index filled its memory, and lookups still work */
     uint64_t h = hash_mix(0, 3);
     uint32_t i = hash_first(&x, h), at = 0;
     assert_true(hash_next(&x, &i, h, &at));
@@ -118,7 +119,7 @@ static void index_at_the_budget(void **state)
     arena_free(&a);
 }
 
-/* An index hashes with the seed of the arena that it began in, as does scratch beside it. */
+/* An index hashes with the seed of its arena; so does an index in a scratch arena. */
 static void index_has_the_seed_of_its_arena(void **state)
 {
     (void)state;
@@ -137,7 +138,7 @@ static void index_has_the_seed_of_its_arena(void **state)
     assert_u64(b.budget, 1 << 20);
     assert_u64(b.used, 0);
     arena_free(&a), arena_free(&other);
-    assert_u64(a.seed, 42); /* the next use, too */
+    assert_u64(a.seed, 42); /* arena_reset keeps the seed */
 }
 
 static void hash_long_is_the_same_number(void **state)

@@ -5,7 +5,7 @@
  *     name:x"00ff"       bytes in hex                  #15:7  #15:"text"   a field by number
  *     !"08"              raw bytes, in hex
  *
- * Field names and types come from a schema, that of the current layout unless said otherwise.  BASE is a message without any
+ * Field names and types come from a schema, that of the current layout unless stated otherwise.  BASE is a message without any
  * finding; a case replaces one piece of it. */
 #pragma once
 #include "base/buf.h"
@@ -204,7 +204,7 @@ static inline buf message_bytes(const char *text)
     return message_bytes_of(schema_profiles_data(LAYOUT_CURRENT), text);
 }
 
-/* `base` with the first `from` replaced by `to`; free() it. */
+/* Returns `base` with the first `from` replaced by `to`; the caller frees it. */
 static inline char *message_replaced(const char *base, const char *from, const char *to)
 {
     const char *at = from ? strstr(base, from) : base;

@@ -1,4 +1,4 @@
-/* check_bytes on a message in text; BASE and the language are in message.h. */
+/* Runs check_bytes on a message written as text; message.h has BASE and the syntax. */
 #pragma once
 #include "check/check.h"
 #include "message.h"

@@ -1,4 +1,4 @@
-/* What the table of test_rules.c cannot say: tables, limits, offsets, options, UCUM, the page. */
+/* Cases that the table of test_rules.c cannot express: tables, limits, offsets, options, UCUM, the page. */
 #include "check/internal.h"
 #include "run.h"
 
@@ -63,7 +63,7 @@ static void test_profile_ids_are_unique(void **state)
     free(text);
 }
 
-/* Two entries of one key: fine in the table (P-22), not in one list. */
+/* Two entries with the same key are valid in the table (P-22), but not in one list. */
 static void test_same_key_by_another_entry(void **state)
 {
     (void)state;
@@ -110,8 +110,8 @@ static void test_bytes_that_do_not_parse(void **state)
         const char *path, *found;
         uint64_t offset;
     } broken[] = {
-        {"cut off", "\x0a\x05\x12", 3, "", "field 1 wants 5 bytes, 1 are left", 0},
-        {"inside", "\x12\x04\x2a\x09xy", 6, "dictionary", "field 5 wants 9 bytes, 2 are left", 2},
+        {"cut off", "\x0a\x05\x12", 3, "", "field 1 needs 5 bytes, 1 are left", 0},
+        {"inside", "\x12\x04\x2a\x09xy", 6, "dictionary", "field 5 needs 9 bytes, 2 are left", 2},
         {"group", "\x0b\x0c", 2, "", "field 1 has wire type 3, which OTLP never uses", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
@@ -130,7 +130,7 @@ static void test_bytes_that_do_not_parse(void **state)
     }
 }
 
-/* Two broken messages: the walk goes on after the first. */
+/* Two broken messages: the walk continues after the first. */
 static void test_wire_goes_on(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void test_offsets_are_exact(void **state)
     free(text);
 }
 
-/* A dictionary in two pieces goes on counting: entry 3 is in the second. */
+/* Entries are counted across the pieces of a split dictionary: entry 3 is in the second piece. */
 static void test_offset_in_second_piece(void **state)
 {
     (void)state;
@@ -237,12 +237,12 @@ static void test_options(void **state)
     check_report r;
     assert_false(check_bytes("", 0, &(check_opts){.only = wrong, .n_only = 1}, &a, &r, &e));
     assert_int_equal(e.code, ERR_USAGE);
-    assert_string_equal(e.msg, "no rule is called P-99");
+    assert_string_equal(e.msg, "unknown rule: P-99");
     arena_free(&a);
     free(text);
 }
 
-/* A hundred thousand violations: five examples, a few kilobytes. */
+/* A report on a hundred thousand violations has five examples and needs a few kilobytes. */
 static void test_bounded(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_bounded(void **state)
     buf_free(&all);
 }
 
-/* Out of memory is a for loop. */
+/* Every budget up to the needed one fails with ERR_MEMORY. */
 static void test_out_of_memory(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_out_of_memory(void **state)
         check_report r;
         err e = {0};
         bool ok = check_bytes(b.p, b.n, NULL, &a, &r, &e);
-        assert_true(ok ? check_report_find(&r, "P-06") != NULL : e.code == ERR_LIMIT);
+        assert_true(ok ? check_report_find(&r, "P-06") != NULL : err_exhausted(&e));
         assert_false(done && !ok);
         done |= ok;
         arena_free(&a);
@@ -293,7 +293,7 @@ static void test_out_of_memory(void **state)
     free(text);
 }
 
-/* ---- a model alone ---- */
+/* ---- check_model: a model without its bytes ---- */
 
 static void test_model_alone(void **state)
 {
@@ -334,7 +334,7 @@ static void test_ucum(void **state)
     assert_null(ucum_for(STR("foo")));
 }
 
-/* ---- the page lists what the table has ---- */
+/* ---- docs/check.md lists the rules of the table ---- */
 
 static void test_docs(void **state)
 {

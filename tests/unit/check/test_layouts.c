@@ -1,5 +1,6 @@
-/* Rules of older layouts, drafts and log records: a message that breaks each, and a neighbour that does
- * not.  The messages are written by the names of their own schema and judged as they are. */
+/* Rules of older layouts, drafts and log records: each has a message that violates it and a similar
+ * one that does not. The messages use the names of their own schema and are checked without
+ * conversion. */
 #include "../../support/old_layouts.h"
 #include "check/check.h"
 #include "format/dialects.h"
@@ -111,7 +112,7 @@ typedef struct layout_case {
     const char *rule;
     unsigned kind;
     const char *base;
-    const char *from, *bad, *good; /* a piece of the base, and what stands there instead */
+    const char *from, *bad, *good; /* a piece of the base, and its replacements */
     const char *path, *found;      /* the first example */
 } layout_case;
 
@@ -120,7 +121,7 @@ typedef struct layout_case {
 #define ARRAYS CHECK_ARRAYS, A
 #define EVENTS CHECK_EVENTS, C
 #define SPLUNK CHECK_SPLUNK, LOGS
-/* A record of a later release says so. */
+/* Marks a record of a later release. */
 #define FORMAT_TEXT " attributes{key:\"profiling.data.format\" value{string_value:\"text\"}}"
 #define TYPE_ATTR "attributes{key:\"com.splunk.sourcetype\" value{string_value:\"otel.profiling\"}}"
 #define PERIOD_ATTR "attributes{key:\"source.event.period\" value{int_value:1000}}"
@@ -182,7 +183,7 @@ static const layout_case cases[] = {
     {"L-09", OLD_3, "label{key:1 num:7", "label{key:1 str:2 num:7", "label{key:1 num:8",
      P0 ".profile.sample[0].label[0].num", "str and num are both set"},
     {"L-09", OLD_3, "label{key:1 num:7 num_unit:2}", "label{key:1 str:2 num_unit:2}",
-     "label{key:1 str:2}", P0 ".profile.sample[0].label[0].num_unit", "num_unit beside str"},
+     "label{key:1 str:2}", P0 ".profile.sample[0].label[0].num_unit", "num_unit together with str"},
     {"UNKNOWN", OLD_3, "period:10", "period:10 #77:1", "period:11", P0 ".profile",
      "field 77 (varint) of Profile"},
     {"WIRE", OLD_3, "scope{name:\"s\"}", "scope{name:\"s\" !\"0a05\"}", "scope{}",
@@ -229,7 +230,7 @@ static const layout_case cases[] = {
     {"L-04", OLD_7, "value:[10]", "", "value:[-1]", P0 ".sample[0].value",
      "0 values, 1 sample types"},
 
-    /* 1.8: today's rules by the names of then, and temporality */
+    /* 1.8: current rules with the names of 1.8, and temporality */
     {"L-01", LAYOUT_1_8, V8, "aggregation_temporality:1", "", "aggregation_temporality:2",
      P0 ".sample_type.aggregation_temporality", "unspecified"},
     {"P-10", LAYOUT_1_8, V8, "comment_strindices:[3]", "", "comment_strindices:[3,3]",
@@ -348,7 +349,7 @@ static const layout_case cases[] = {
     {"UNKNOWN", SPLUNK, SHOP, SHOP "#99:1 ", SHOP, "resource_logs[0]", NULL},
 };
 
-/* ---- judging ---- */
+/* ---- running a case ---- */
 
 typedef struct verdict {
     arena a;
@@ -432,7 +433,8 @@ static void each_rule(void **state)
     }
 }
 
-/* Every rule has a case in a layout that has it (today's layout: test_rules.c), or says why not. */
+/* Every rule has a case in a layout that has it (test_rules.c for the current layout), or a reason
+ * why not. */
 static void every_rule_has_a_case(void **state)
 {
     (void)state;
@@ -445,7 +447,7 @@ static void every_rule_has_a_case(void **state)
             seen = true;
             old |= cases[k].kind < LAYOUT_1_8;
             if (!(rules[i].kinds >> cases[k].kind & 1))
-                fail_msg("%s is no rule of %s", rules[i].id, check_kind_name(cases[k].kind));
+                fail_msg("%s is not a rule of %s", rules[i].id, check_kind_name(cases[k].kind));
         }
         bool claims_old = rules[i].kinds & ((1u << LAYOUT_1_8) - 1);
         if (claims_old && !old) fail_msg("%s has no case before 1.8", rules[i].id);
@@ -489,7 +491,7 @@ static void seeds(void **state)
     drop(&v);
 }
 
-/* What protoc wrote breaks no MUST but the one that the vectors leave open, temporality. */
+/* Messages that protoc wrote violate no MUST except temporality, which the vectors do not set. */
 static void vectors_of_every_layout(void **state)
 {
     (void)state;
@@ -507,7 +509,8 @@ static void vectors_of_every_layout(void **state)
     }
 }
 
-/* Deprecated ids: references that fit neither way are P-06, both ways L-06. */
+/* Deprecated ids: references that are valid neither as positions nor as ids violate P-06; those
+ * valid as both violate L-06. */
 static void references(void **state)
 {
     (void)state;
@@ -535,7 +538,8 @@ static void references(void **state)
     free(a);
 }
 
-/* Two containers with one id; a profile of several types has it once. */
+/* Two containers with the same id violate P-52; the types of one profile share its id without a
+ * violation. */
 static void ids_are_of_one_profile(void **state)
 {
     (void)state;
@@ -550,7 +554,7 @@ static void ids_are_of_one_profile(void **state)
     free(text);
 }
 
-/* JSON of an older layout is judged by that layout; it has no bytes to point at. */
+/* JSON of an older layout is checked by the rules of that layout; examples have no byte offsets. */
 static void json_of_an_older_layout(void **state)
 {
     (void)state;
@@ -569,7 +573,7 @@ static void json_of_an_older_layout(void **state)
     drop(&v);
 }
 
-/* Any budget gives a report or says that it is spent; any cut of the bytes gives a report. */
+/* Any budget gives a report or a memory error; any truncated input gives a report. */
 static void budgets_and_cuts(void **state)
 {
     (void)state;
@@ -580,7 +584,7 @@ static void budgets_and_cuts(void **state)
         check_report r;
         err e = {0};
         ok = check_bytes_of(LAYOUT_1_3, b.p, b.n, NULL, &a, &r, &e);
-        assert_true(ok || e.code == ERR_LIMIT);
+        assert_true(ok || err_exhausted(&e));
         arena_free(&a);
     }
     assert_true(ok);

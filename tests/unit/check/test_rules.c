@@ -1,4 +1,5 @@
-/* Every rule that data can show: a message that breaks it and a neighbour that does not. */
+/* Every rule that can be checked in data has a message that violates it and a similar one that does
+ * not. */
 #include "run.h"
 
 #include "base/ban.h"
@@ -7,10 +8,10 @@
 
 typedef struct rule_case {
     const char *rule;
-    const char *from, *bad, *good; /* a piece of BASE, and what stands there instead */
+    const char *from, *bad, *good; /* a piece of BASE, and its replacements */
     const char *path, *found;      /* the first example */
     uint64_t count;
-    const char *also; /* other rules that the bad message breaks on the way */
+    const char *also; /* other rules that the bad message also violates */
 } rule_case;
 
 /* Pieces of BASE that several cases replace. */
@@ -40,7 +41,7 @@ static const rule_case cases[] = {
     {"P-02", LINK_0, "link_table{trace_id:x\"ff" ZERO8 "00000000000000\" span_id:x\"" ZERO8 "\"}",
      LINK_0, "dictionary.link_table[0].trace_id", "ff000000000000000000000000000000", 1, ""},
     {"P-02", " stack_table{}", " stack_table{#9:1}", " stack_table{}", "dictionary.stack_table[0]",
-     "field 9, which this layout does not know", 1, "UNKNOWN"},
+     "field 9, unknown in this layout", 1, "UNKNOWN"},
     {"P-03", "string_table:\"\"", "string_table:\"x\"", "string_table:\"\"",
      "dictionary.string_table[0]", "\"x\"", 1, ""},
     {"P-04", LINK_0, "link_table{}", LINK_0, "dictionary.link_table[0]", "an empty link", 1, ""},
@@ -131,12 +132,12 @@ static const rule_case cases[] = {
      " location_table{}", "dictionary.mapping_table[2]", "the same as entry 1", 1, "P-10"},
 
     {"P-10", STACK_2, STACK_2 " stack_table{location_indices:[1,1]}", STACK_2,
-     "dictionary.stack_table[3]", "no sample, profile, resource or scope leads to it", 1, ""},
+     "dictionary.stack_table[3]", "no sample, profile, resource or scope refers to it", 1, ""},
     {"P-10", "string_table:\"env\"", "string_table:\"env\" string_table:\"unused\"",
      "string_table:\"env\"", "dictionary.string_table[17]",
-     "no sample, profile, resource or scope leads to it", 1, ""},
+     "no sample, profile, resource or scope refers to it", 1, ""},
     {"P-12", " mapping_table{}", "} dictionary{ mapping_table{}", " mapping_table{}", "dictionary",
-     "dictionary number 2", 1, ""},
+     "dictionary 2", 1, ""},
     {"P-20", "string_table:\"work\"", "string_table:\"wo\\xffrk\"",
      "string_table:\"wo\\xc3\\xa4rk\"", "dictionary.string_table[11]",
      "byte 0xff at 2 of \"wo\\xffrk\"", 1, ""},
@@ -251,7 +252,7 @@ static const rule_case cases[] = {
      "timestamps_unix_nano:[1000]", P0 ".samples[1].timestamps_unix_nano[0]", "2000", 1, ""},
     {"P-67", "timestamps_unix_nano:[1000,1500]", "timestamps_unix_nano:[1000,999]",
      "timestamps_unix_nano:[1000,1000]", P0 ".samples[0].timestamps_unix_nano[1]", "999", 1, ""},
-    /* the sum of start and duration may pass 64 bits */
+    /* the sum of start and duration may exceed 64 bits */
     {"P-67", "duration_nano:1000", "duration_nano:999", "duration_nano:18446744073709551615",
      P0 ".samples[1].timestamps_unix_nano[0]", "1999", 1, ""},
     {"P-71", "address:4200", "address:8193", "address:8192", "dictionary.location_table[2].address",
@@ -357,7 +358,8 @@ static void test_rules(void **state)
     }
 }
 
-/* Every rule is either in the table above, in a test of its own, or says why data cannot show it. */
+/* Every rule is in the table above, has a separate test, or has a reason why it cannot be checked
+ * in data. */
 static void test_all_rules_are_tested(void **state)
 {
     (void)state;

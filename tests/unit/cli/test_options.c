@@ -1,3 +1,4 @@
+/* The command-line parser and the texts generated from its tables. */
 #include "cli/options.h"
 
 #include "base/buf.h"
@@ -16,7 +17,7 @@ typedef struct parsed {
     err e;
 } parsed;
 
-/* A command line split at blanks. */
+/* Parses a command line that is split at spaces. */
 static parsed parse(const char *line)
 {
     static char text[256];
@@ -65,11 +66,11 @@ static void test_forms(void **state)
     assert_true(r.ok && r.o.version);
     r = parse("kiln --help");
     assert_true(r.ok && r.o.help && !r.cmd);
-    r = parse("kiln info --help"); /* no file needed */
+    r = parse("kiln info --help"); /* needs no file */
     assert_true(r.ok && r.o.help);
 }
 
-/* From its first word on a command line is the program's own. */
+/* Options after the first word belong to the program. */
 static void test_program(void **state)
 {
     (void)state;
@@ -99,7 +100,7 @@ static void test_errors(void **state)
 {
     (void)state;
     static const struct {
-        const char *line, *says;
+        const char *line, *message;
     } cases[] = {
         {"kiln inof x", "unknown command `inof`; did you mean `info`?"},
         {"kiln conv x", "unknown command `conv`; did you mean `convert`?"},
@@ -111,22 +112,23 @@ static void test_errors(void **state)
         {"kiln --nonsense", "unknown option `--nonsense`; try `kiln --help`"},
         {"kiln info", "info needs FILE...; for example: kiln info app.otlp"},
         {"kiln version x", "too many arguments for version"},
-        {"kiln info --from", "--from wants a value: FORMAT"},
-        {"kiln info --from=otpl x", "--from does not know `otpl`; did you mean `otlp`?"},
+        {"kiln info --from", "--from requires a value: FORMAT"},
+        {"kiln info --from=otpl x", "--from does not support `otpl`; did you mean `otlp`?"},
         {"kiln info --from=zzzzzzzz x",
-         "--from does not know `zzzzzzzz`; `kiln formats` lists the formats"},
+         "--from does not support `zzzzzzzz`; `kiln formats` lists the formats"},
         {"kiln cat --format=xml x",
-         "--format does not know `xml`; it takes one of yaml, json, text, arrays-yaml"},
-        {"kiln info --json=yes x", "--json takes no value"},
+         "--format must be one of yaml, json, text, arrays-yaml, not `xml`"},
+        {"kiln info --json=yes x", "--json does not take a value"},
         {"kiln info --max-bytes=lots x",
-         "--max-bytes wants a size such as 512M or 2GiB, not `lots`"},
-        {"kiln info --max-bytes 0 x", "--max-bytes wants a size such as 512M or 2GiB, not `0`"},
+         "--max-bytes must be a size such as 512M or 2GiB, not `lots`"},
+        {"kiln info --max-bytes 0 x", "--max-bytes must be a size such as 512M or 2GiB, not `0`"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         parsed r = parse(cases[i].line);
         assert_false(r.ok);
         assert_int_equal(r.e.code, ERR_USAGE);
-        if (strcmp(r.e.msg, cases[i].says) != 0) fail_msg("%s: says `%s`", cases[i].line, r.e.msg);
+        if (strcmp(r.e.msg, cases[i].message) != 0)
+            fail_msg("%s: the message is `%s`", cases[i].line, r.e.msg);
     }
 }
 
@@ -135,7 +137,7 @@ static void test_sizes(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint64_t bytes; /* 0: refused */
+        uint64_t bytes; /* 0: rejected */
     } cases[] = {
         {"1", 1},
         {"512", 512},
@@ -175,7 +177,7 @@ static void test_distance(void **state)
     assert_int_equal(edit_distance(STR("check"), STR("cat")), 4);
 }
 
-/* ---- the printed forms ---- */
+/* ---- generated texts ---- */
 
 static void each_line_fits(const buf *b)
 {
@@ -211,7 +213,7 @@ static void test_help_fits_and_has_an_example(void **state)
     buf_free(&b);
 }
 
-/* A letter or a name means one thing within a command. */
+/* Within one command, a letter or a name has one meaning. */
 static void test_table_is_unambiguous(void **state)
 {
     (void)state;

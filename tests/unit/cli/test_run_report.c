@@ -1,8 +1,9 @@
+/* Losses and CPU time in the summary of `kiln run`. */
 #include "support/test.h"
 
 #include "cli/run.h"
 
-/* What was lost has a name and a number; what was not lost is not told. */
+/* Every loss has a name, a number and a text; counters that are 0 are omitted. */
 static void test_losses(void **state)
 {
     (void)state;
@@ -11,7 +12,7 @@ static void test_losses(void **state)
     assert_int_equal(run_losses(&r, v), 0);
     r.all.capture.ring_full = 5;
     r.all.capture.broken = 2;
-    r.all.capture.cpu_samples = 100; /* no loss */
+    r.all.capture.cpu_samples = 100; /* not a loss */
     r.all.failed = 1, r.parts_lost = 2;
     r.sent.items_rejected = 3;
     size_t n = run_losses(&r, v);
@@ -36,7 +37,7 @@ static void test_account(void **state)
     assert_u64(a.used, 1500);
     assert_u64(a.unseen, 50);
     assert_u64(a.beyond, 0);
-    r.all.sampled = 1600; /* a daemon that nobody waited for */
+    r.all.sampled = 1600; /* includes a daemon that its parent did not wait for */
     a = run_account_of(&r);
     assert_u64(a.unseen, 0);
     assert_u64(a.beyond, 150);

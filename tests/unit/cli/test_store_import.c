@@ -1,4 +1,4 @@
-/* Import into a store whose limits are small: it writes and compacts what waits, and goes on. */
+/* Imports into a store with small limits.  The import commits, compacts and continues. */
 #include "../../support/numbered.h"
 #include "../../support/store_test.h"
 
@@ -7,7 +7,7 @@
 
 enum { MESSAGES = 60, PAYLOAD = 8 << 10 };
 
-/* Messages in the Collector's framing, each with one profile that is `bytes` large. */
+/* Writes messages in the Collector's framing, each with one profile of `bytes` bytes. */
 static void write_file(const char *path, size_t messages, size_t bytes)
 {
     FILE *f = fopen(path, "wb");
@@ -32,8 +32,9 @@ static void write_file(const char *path, size_t messages, size_t bytes)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Imports the file twice: everything is there, once.  The times that the store had to be compacted. */
-static size_t import_twice(const store_opts *o, size_t messages, size_t bytes)
+/* Imports the file twice and checks that everything is stored once.  Returns how often the store
+ * was compacted. */
+static size_t import_twice(const embedded_opts *o, size_t messages, size_t bytes)
 {
     under_test *t = begin(o, NULL);
     char path[128];
@@ -49,7 +50,7 @@ static size_t import_twice(const store_opts *o, size_t messages, size_t bytes)
     assert_true(import_file(&again, path));
     assert_u64(again.stored, 0);
     assert_u64(again.duplicates, messages);
-    assert_ok(numbered_count(t->s, count, messages, &e), &e);
+    assert_ok(numbered_count(store_own_reader(t->s), count, messages, &e), &e);
     for (size_t i = 0; i < messages; i++) assert_int_equal(count[i], 1);
     assert_u64(store_counted(t->s).rejected_backlog, 0);
     unlink(path);
@@ -61,8 +62,8 @@ static void waits_for_the_backlog(void **state)
 {
     (void)state;
     size_t most = MESSAGES * PAYLOAD / 8,
-           n = import_twice(&(store_opts){.no_threads = true, .max_backlog = most}, MESSAGES,
-                            PAYLOAD);
+           n = import_twice(&(embedded_opts){.no_threads = true, .store.max_backlog = most},
+                            MESSAGES, PAYLOAD);
     assert_in_range(n, 7, 12);
 }
 
@@ -70,28 +71,29 @@ static void waits_for_the_queue(void **state)
 {
     (void)state;
     size_t most = MESSAGES * PAYLOAD / 4,
-           n = import_twice(&(store_opts){.no_threads = true, .max_queue = most}, MESSAGES,
+           n = import_twice(&(embedded_opts){.no_threads = true, .store.max_queue = most}, MESSAGES,
                             PAYLOAD);
     assert_in_range(n, 3, 6);
 }
 
-/* One profile that is larger than either limit, twice: the second has to wait for the first. */
+/* Two profiles, each larger than both limits.  The second waits until the first is compacted. */
 static void accepts_one_that_is_larger_than_the_limits(void **state)
 {
     (void)state;
-    store_opts o = {.no_threads = true, .max_queue = 64 << 10, .max_backlog = 64 << 10};
+    embedded_opts o = {
+        .no_threads = true, .store.max_queue = 64 << 10, .store.max_backlog = 64 << 10};
     assert_int_equal(import_twice(&o, 1, 1 << 20), 0);
     assert_in_range(import_twice(&o, 3, 1 << 20), 2, 4);
 }
 
-/* Large enough to be written from where it was encoded. */
+/* A profile that is large enough to be written without copying. */
 static void lends_what_is_large(void **state)
 {
     (void)state;
-    assert_int_equal(import_twice(&(store_opts){.no_threads = true}, 2, 9 << 20), 0);
+    assert_int_equal(import_twice(&(embedded_opts){.no_threads = true}, 2, 9 << 20), 0);
 }
 
-/* What comes before a damaged message is stored. */
+/* Messages before a damaged one are stored. */
 static void stores_what_is_before_an_error(void **state)
 {
     (void)state;
@@ -112,7 +114,7 @@ static void stores_what_is_before_an_error(void **state)
     end(t);
 }
 
-/* A file that was cut off is stored up to the last whole message, and that is said. */
+/* A truncated file is stored up to the last complete message, and the loss is reported. */
 static void stores_what_is_whole(void **state)
 {
     (void)state;

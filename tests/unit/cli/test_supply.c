@@ -1,6 +1,6 @@
-/* Times, ids and types from the command line. */
+/* Options that fill in missing times, ids and types. */
 #include "../../support/test.h"
-#include "base/when.h"
+#include "base/time.h"
 
 #include "cli/supply.h"
 #include "model/builder.h"
@@ -12,7 +12,7 @@ static void test_times(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint64_t ns; /* 0: refused */
+        uint64_t ns; /* 0: rejected */
     } cases[] = {
         {"1687841520", 1687841520000000000},
         {"1687841520.25", 1687841520250000000},
@@ -33,7 +33,7 @@ static void test_times(void **state)
         {"-5", 0},
         {"12.", 0},
         {"12.5s", 0},
-        {"99999999999", 0}, /* seconds beyond 64 bits of ns */
+        {"99999999999", 0}, /* seconds that overflow 64 bits as ns */
         {"99999999999999999999", 0},
         {"2023-06-27", 0},
         {"2023-06-27T04:52:00", 0},
@@ -58,13 +58,13 @@ static void test_refuses(void **state)
         cli_options o;
         const char *says;
     } cases[] = {
-        {{.profile_id = "12"}, "--profile-id wants 32 hex digits, not all 0; not `12`"},
+        {{.profile_id = "12"}, "--profile-id must be 32 hex digits, and not all 0: `12`"},
         {{.profile_id = "00000000000000000000000000000000"},
-         "--profile-id wants 32 hex digits, not all 0; not `00000000000000000000000000000000`"},
+         "--profile-id must be 32 hex digits, and not all 0: `00000000000000000000000000000000`"},
         {{.start = "x"},
-         "--start wants a time such as 2023-06-27T04:52:00Z or 1687841520, not `x`"},
+         "--start must be a time such as 2023-06-27T04:52:00Z or 1687841520, not `x`"},
         {{.start = "2000000000", .end = "1000000000"}, "--end is before --start"},
-        {{.sample_type = "/x"}, "--sample-type wants TYPE/UNIT such as cpu/nanoseconds"},
+        {{.sample_type = "/x"}, "--sample-type must be TYPE/UNIT, such as cpu/nanoseconds"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         supply s;
@@ -120,7 +120,7 @@ static void test_fills_what_is_missing(void **state)
     arena_free(&a);
 }
 
-/* Ids follow each other, and nothing is said to be used that was not. */
+/* Ids are consecutive, and unused values are not reported as used. */
 static void test_ids_and_use(void **state)
 {
     (void)state;

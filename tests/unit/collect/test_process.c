@@ -1,3 +1,4 @@
+/* One process as the collector sees it: CPU time, threads, heap totals, invalid records. */
 #include "support/test.h"
 
 #include "collect/process.h"
@@ -13,15 +14,15 @@ typedef struct rig {
     agent_config config;
     collected sums;
     process_world w;
-    desk *d;
+    proc_slot *d;
     process *p;
-    buf bytes; /* of the last profile */
+    buf bytes; /* the last profile */
     unsigned n_profiles;
 } rig;
 
-static void on_profile(void *who, uint32_t pid, buf *bytes)
+static void on_profile(void *ctx, uint32_t pid, buf *bytes)
 {
-    rig *r = who;
+    rig *r = ctx;
     assert_int_equal(pid, 1u << 30);
     buf_free(&r->bytes);
     r->bytes = *bytes;
@@ -29,20 +30,20 @@ static void on_profile(void *who, uint32_t pid, buf *bytes)
     r->n_profiles++;
 }
 
-/* A process that is not there: nothing in /proc is asked of anybody else. */
+/* Uses a process that does not exist, so that no other process's /proc is read. */
 static void open_rig(rig *r)
 {
-    *r = (rig){.o = {.cpu_hz = 100, .max_frames = FRAMES, .heap_bytes = 1, .who = r}};
+    *r = (rig){.o = {.cpu_hz = 100, .max_frames = FRAMES, .heap_bytes = 1, .ctx = r}};
     r->o.profile = on_profile;
     r->o.config = &r->config;
     r->w = (process_world){.o = &r->o, .sums = &r->sums, .now = 1};
-    r->d = calloc(1, DESK_BYTES);
+    r->d = calloc(1, PROC_SLOT_BYTES);
     assert_non_null(r->d);
     r->d->thread_begin = 1000;
     r->d->time = 5000;
     atomic_store(&r->d->period, PERIOD);
     snprintf(r->d->program, sizeof r->d->program, "/opt/program");
-    r->p = process_open(&r->w, r->d, 3, desk_word(DESK_TAKEN, 1, 1u << 30));
+    r->p = process_open(&r->w, r->d, 3, proc_slot_word(PROC_SLOT_TAKEN, 1, 1u << 30));
     assert_non_null(r->p);
 }
 
@@ -60,7 +61,8 @@ static bool take(rig *r, raw_kind kind, uint32_t tid, uint64_t cpu, uint32_t wei
     *raw = (raw_sample){.time = 6000, .tid = tid, .weight = weight, .cpu = cpu, .n = 1};
     raw->kind = (uint8_t)kind;
     raw->pcs[0] = pc;
-    if (kind == RAW_END || kind == RAW_FAREWELL) snprintf(raw->name, sizeof raw->name, "worker");
+    if (kind == RAW_THREAD_END || kind == RAW_PROCESS_END)
+        snprintf(raw->name, sizeof raw->name, "worker");
     return process_take(&r->w, r->p, raw);
 }
 
@@ -85,8 +87,9 @@ static int64_t sum_of(rig *r, const char *type, unsigned *n_samples)
     return sum;
 }
 
-/* The first sample stands for the time until then, others for periods; what is left at the end goes to the last one. */
-static void test_all_time_is_told(void **state)
+/* The first sample represents the time until then; later ones represent periods.  The remainder is
+ * added to the last one. */
+static void test_all_time_is_accounted(void **state)
 {
     (void)state;
     rig r;
@@ -94,11 +97,12 @@ static void test_all_time_is_told(void **state)
     uint32_t pid = 1u << 30;
     open_rig(&r);
     assert_true(
-        take(&r, RAW_SAMPLE, pid, 1004, 1, 0x100)); /* 4: it had used 1000 when the probe began */
+        /* 4: the thread had used 1000 when the probe began */
+        take(&r, RAW_SAMPLE, pid, 1004, 1, 0x100));
     assert_true(take(&r, RAW_SAMPLE, pid, 0, 1, 0x100));
-    assert_true(take(&r, RAW_SAMPLE, pid, 0, 3, 0x200)); /* two rings were missed */
+    assert_true(take(&r, RAW_SAMPLE, pid, 0, 3, 0x200)); /* two expirations were missed */
     assert_true(take(&r, RAW_SAMPLE, 77, 5, 1, 0x300));
-    assert_true(take(&r, RAW_END, pid, 1000 + 4 + 10 + 30 + 7, 0, 0));
+    assert_true(take(&r, RAW_THREAD_END, pid, 1000 + 4 + 10 + 30 + 7, 0, 0));
     assert_u64(r.sums.sampled, 4 + 10 + 30 + 7 + 5);
     assert_u64(r.sums.remainder, 7);
     assert_u64(r.sums.capture.cpu_samples, 4);
@@ -109,45 +113,45 @@ static void test_all_time_is_told(void **state)
     close_rig(&r);
 }
 
-/* A thread's number comes again, for another thread, whose time begins at 0. */
-static void test_numbers_come_again(void **state)
+/* Another thread gets the same tid; its time begins at 0. */
+static void test_tids_are_reused(void **state)
 {
     (void)state;
     rig r;
     open_rig(&r);
     for (int i = 0; i < 1000; i++) {
         assert_true(take(&r, RAW_SAMPLE, 77, 5, 1, 0x100));
-        assert_true(take(&r, RAW_END, 77, 8, 0, 0));
+        assert_true(take(&r, RAW_THREAD_END, 77, 8, 0, 0));
     }
     assert_u64(r.sums.sampled, 8000);
-    assert_int_equal(r.p->threads.n, 1); /* places are used again */
+    assert_int_equal(r.p->threads.n, 1); /* entries are reused */
     close_rig(&r);
 }
 
-/* An exec that fails has told of the threads' time, which is not counted again at the next exec: also when a new thread
- * came in between. */
-static void test_goes_on_after_a_farewell(void **state)
+/* A failed exec has accounted for the threads' time.  The next exec does not count it again, even
+ * with a new thread in between. */
+static void test_continues_after_an_exit_notice(void **state)
 {
     (void)state;
     rig r;
     open_rig(&r);
     for (int i = 0; i < 5; i++) assert_true(take(&r, RAW_SAMPLE, 77, i ? 0 : 5, 1, 0x100));
-    assert_true(take(&r, RAW_FAREWELL, 77, 5 + 40 + 3, 0, 0));
+    assert_true(take(&r, RAW_PROCESS_END, 77, 5 + 40 + 3, 0, 0));
     assert_true(take(&r, RAW_SAMPLE, 78, 1, 1, 0x200));
-    assert_true(take(&r, RAW_END, 78, 2, 0, 0));
+    assert_true(take(&r, RAW_THREAD_END, 78, 2, 0, 0));
     assert_true(take(&r, RAW_SAMPLE, 77, 0, 1, 0x100));
-    assert_true(take(&r, RAW_FAREWELL, 77, 5 + 40 + 3 + 12, 0, 0));
+    assert_true(take(&r, RAW_PROCESS_END, 77, 5 + 40 + 3 + 12, 0, 0));
     assert_u64(r.sums.sampled, 62);
-    assert_true(take(&r, RAW_END, 77, 5 + 40 + 3 + 12, 0, 0));
+    assert_true(take(&r, RAW_THREAD_END, 77, 5 + 40 + 3 + 12, 0, 0));
     assert_u64(r.sums.sampled, 62);
-    assert_true(take(&r, RAW_SAMPLE, 77, 4, 1, 0x100)); /* another one */
-    assert_true(take(&r, RAW_END, 77, 6, 0, 0));
+    assert_true(take(&r, RAW_SAMPLE, 77, 4, 1, 0x100)); /* another thread */
+    assert_true(take(&r, RAW_THREAD_END, 77, 6, 0, 0));
     assert_u64(r.sums.sampled, 68);
     assert_int_equal(r.p->threads.n, 2);
     close_rig(&r);
 }
 
-/* Totals of the heap replace each other. */
+/* Later totals of the heap replace earlier ones. */
 static void test_heap(void **state)
 {
     (void)state;
@@ -162,7 +166,7 @@ static void test_heap(void **state)
         raw->heap[0] = i, raw->heap[1] = 100 * i, raw->heap[2] = 1, raw->heap[3] = 100;
         assert_true(process_take(&r.w, r.p, raw));
     }
-    process_flush(&r.w, r.p, false); /* only at the end */
+    process_flush(&r.w, r.p, false); /* without the heap, which is delivered only at the end */
     assert_int_equal(r.n_profiles, 0);
     process_flush(&r.w, r.p, true);
     assert_int_equal(sum_of(&r, "alloc_space", &n), 300);
@@ -170,7 +174,7 @@ static void test_heap(void **state)
     close_rig(&r);
 }
 
-static void test_nonsense(void **state)
+static void test_invalid_data(void **state)
 {
     (void)state;
     rig r;
@@ -179,14 +183,14 @@ static void test_nonsense(void **state)
     assert_false(process_take(&r.w, r.p, &raw));
     raw = (raw_sample){.kind = 99};
     assert_false(process_take(&r.w, r.p, &raw));
-    assert_true(take(&r, RAW_END, 5, 7, 0, 0)); /* of a thread that nobody knows */
+    assert_true(take(&r, RAW_THREAD_END, 5, 7, 0, 0)); /* end of an unknown thread */
     assert_u64(r.sums.sampled, 0);
     process_flush(&r.w, r.p, true);
     assert_int_equal(r.n_profiles, 0);
     close_rig(&r);
 }
 
-/* A full batch is handed on, and the next begins. */
+/* A full batch is delivered, and the next one begins. */
 static void test_long_run(void **state)
 {
     (void)state;
@@ -205,11 +209,11 @@ static void test_long_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_time_is_told),
-        cmocka_unit_test(test_numbers_come_again),
-        cmocka_unit_test(test_goes_on_after_a_farewell),
+        cmocka_unit_test(test_all_time_is_accounted),
+        cmocka_unit_test(test_tids_are_reused),
+        cmocka_unit_test(test_continues_after_an_exit_notice),
         cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_invalid_data),
         cmocka_unit_test(test_long_run),
     };
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);

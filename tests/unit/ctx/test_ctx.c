@@ -1,4 +1,5 @@
-/* Lines of maps, records and payloads, good and bad; what a whole process shows is tests/e2e/ctx_oracle. */
+/* Valid and invalid map lines, records and payloads.  tests/e2e/ctx_oracle tests whole
+ * processes. */
 #include "ctx/contexts.h"
 #include "ctx/maps.h"
 
@@ -77,7 +78,7 @@ static void records(void **state)
     }
     uint8_t idle[RECORD_HEADER] = {[24] = 2};
     uint16_t claims;
-    assert_false(record_header(idle, &claims)); /* anything but 1 */
+    assert_false(record_header(idle, &claims)); /* `valid` is not 1 */
 }
 
 static void payloads(void **state)
@@ -95,7 +96,7 @@ static void payloads(void **state)
          "\x0a\x05"
          "abc",
          5, "5 bytes"},
-        {"an attribute that is no message", "\x12\x02\xff\xff", 4, "varint"},
+        {"an attribute that is not a message", "\x12\x02\xff\xff", 4, "varint"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -121,7 +122,7 @@ static void memory_is_a_budget(void **state)
         process_context c = {0};
         err e = {0};
         if (!process_context_decode((str){payload, sizeof payload - 1}, &a, &c, &e))
-            assert_int_equal(e.code, ERR_LIMIT);
+            assert_int_equal(e.code, ERR_MEMORY);
         else
             assert_int_equal(c.resource.n, 1);
         arena_free(&a);

@@ -1,4 +1,4 @@
-/* Marks of UTF-8 for a reader who has none. */
+/* Special characters are replaced by ASCII. */
 #include "../../support/test.h"
 
 #include "draw/ascii.h"
@@ -15,7 +15,7 @@ static void test_marks(void **state)
         {"std::vec…", "std::vec~"},
         {"▲ grew ▼ → ≠", "^ grew v > !"},
         {"░▒▓█▏▉▀▄", ".+%#|#\"_"},
-        {"プロファイラ é", "プロファイラ é"}, /* names are not ours to change */
+        {"プロファイラ é", "プロファイラ é"}, /* names are unchanged */
         {"cut \xe2\x96", "cut \xe2\x96"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

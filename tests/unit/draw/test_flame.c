@@ -1,3 +1,4 @@
+/* Flame graphs: sizes, groups, texts, SVG and terminal output, limits. */
 #include "draw/flame_svg.h"
 #include "draw/flame_term.h"
 
@@ -15,7 +16,7 @@ typedef struct branch {
     int64_t self;
 } branch;
 
-/* A tree of these nodes; a parent's children hang in the order they come. */
+/* Builds a tree of these nodes; children are in the given order. */
 static tree grow(example *x, const branch *n, size_t count)
 {
     err e = {0};
@@ -54,7 +55,7 @@ static void begin(example *x)
     assert_ok(frame_table_init(&x->frames, BY_FUNCTION, &x->a, &e), &e);
 }
 
-/* main calls work, which Copy calls too. */
+/* main calls work; Copy also calls work. */
 static const branch plain[] = {
     {NULL, 0, 0},          {"main.main", 0, 10},
     {"main.work", 1, 600}, {"github.com/x/io.Copy", 1, 300},
@@ -86,7 +87,8 @@ static void test_sizes_and_walk(void **state)
         }
         assert_false(flame_walk_next(&w));
     }
-    assert_ok(flame_walk_new(&f, 0.2, &x.a, &w, &e), &e); /* the last is smaller: one box less */
+    assert_ok(flame_walk_new(&f, 0.2, &x.a, &w, &e),
+              &e); /* the limit is above the last box: one box fewer */
     size_t n = 0;
     while (flame_walk_next(&w)) n++;
     assert_int_equal(n, 4);
@@ -137,7 +139,7 @@ static void test_numbers(void **state)
     arena_free(&x.a);
 }
 
-/* Of 100 and of 200: gone is gone, fresh is new, same keeps its share. */
+/* Totals of 100 and 200: `gone` vanished, `fresh` is new, `same` keeps its share. */
 static void test_compared(void **state)
 {
     (void)state;
@@ -204,7 +206,7 @@ static size_t count(const char *text, const char *what)
     return n;
 }
 
-static void test_left_out_is_said(void **state)
+static void test_omitted_frames_are_counted(void **state)
 {
     (void)state;
     static const branch narrow[] = {
@@ -233,7 +235,7 @@ static void test_negative_and_empty(void **state)
     begin(&x);
     tree t = grow(&x, freed, ARRAY_LEN(freed));
     draw(&x, &t, &(flame_opts){0}, &(flame_svg_opts){0}, &b);
-    assert_non_null(strstr(b.p, "boxes as wide as the absolute values"));
+    assert_non_null(strstr(b.p, "widths are absolute values"));
     assert_non_null(strstr(b.p, "<rect x=\"12\" y=\"84\" width=\"881.2\""));
     buf_free(&b);
     arena_free(&x.a);
@@ -260,12 +262,14 @@ static void test_same_bytes(void **state)
     arena_free(&x.a);
 }
 
-static void term(example *x, const tree *t, const flame_opts *o, size_t width, ink i, buf *out)
+static void term(example *x, const tree *t, const flame_opts *o, size_t width, term_color i,
+                 buf *out)
 {
     err e = {0};
     flame f;
     assert_ok(flame_of(t, o, &x->a, &f, &e), &e);
-    assert_ok(flame_term(&f, &(flame_term_opts){.width = width, .ink = i}, &x->a, out, &e), &e);
+    assert_ok(flame_term(&f, &(flame_term_opts){.width = width, .term_color = i}, &x->a, out, &e),
+              &e);
     buf_putc(out, '\0');
 }
 
@@ -282,26 +286,26 @@ static void test_terminal(void **state)
     buf b = {0};
     begin(&x);
     tree t = grow(&x, tall, ARRAY_LEN(tall));
-    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, INK_NONE, &b);
+    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, TERM_COLOR_NONE, &b);
     assert_string_equal(b.p, "│all 991 ns\n"
                              "│main.main 99.9 %\n"
                              "│main.work 50.5 %   │HashMap.put 48.4 %\n"
                              "                    │日…│\n"
                              "1 frame narrower than a column not drawn\n");
     buf_free(&b);
-    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, INK_RGB, &b);
+    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, TERM_COLOR_RGB, &b);
     assert_non_null(
         strstr(b.p, "\033[48;2;217;213;208m\033[38;2;80;83;87m▏\033[38;2;28;30;33mall"));
     assert_non_null(strstr(b.p, " java.util 39.4 %  "));
     buf_free(&b);
-    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, INK_256, &b);
+    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, TERM_COLOR_256, &b);
     assert_non_null(strstr(b.p, "\033[48;5;"));
     assert_null(strstr(b.p, ";2;"));
     buf_free(&b);
     arena_free(&x.a);
 }
 
-/* A million nodes, one long chain and a fan: no recursion, nothing quadratic. */
+/* A million nodes, as one long chain and as a fan: no recursion, no quadratic cost. */
 static void test_large(void **state)
 {
     (void)state;
@@ -335,7 +339,7 @@ static void test_budget(void **state)
         buf b = {0};
         done = flame_of(&t, &(flame_opts){0}, &a, &f, &e) &&
                flame_svg(&f, &(flame_svg_opts){0}, &a, &b, &e);
-        assert_true(done || e.code == ERR_LIMIT);
+        assert_true(done || err_exhausted(&e));
         buf_free(&b);
         arena_free(&a);
     }
@@ -351,7 +355,7 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_compared),
         cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_left_out_is_said),
+        cmocka_unit_test(test_omitted_frames_are_counted),
         cmocka_unit_test(test_negative_and_empty),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_terminal),

@@ -1,9 +1,10 @@
+/* Heat maps: grid, ticks, terminal and SVG output, limits. */
 #include "draw/heat.h"
 #include "draw/palette.h"
 
 #include "../../support/test.h"
 
-/* Three seconds of four rows: one busy cell, a weak one, an empty second. */
+/* Three seconds of four rows: a large cell, a small one, an empty second. */
 static int64_t sums[] = {10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 5};
 static const heat example = {.start = 1700000000000000000,
                              .columns = 3,
@@ -26,7 +27,7 @@ static void test_grid(void **state)
     assert_int_equal(heat_level(&g, -5), 0);
     assert_int_equal(heat_level(&g, 1), 2);
     assert_int_equal(heat_level(&g, 10), PALETTE_HEAT - 1);
-    assert_ok(heat_grid_of(&example, 2, &a, &g, &e), &e); /* two seconds a column */
+    assert_ok(heat_grid_of(&example, 2, &a, &g, &e), &e); /* two seconds per column */
     assert_int_equal(g.per, 2);
     assert_int_equal(g.columns, 2);
     assert_int_equal(g.sum[0], 10);
@@ -53,9 +54,9 @@ static void test_terminal(void **state)
     assert_string_equal(b.p, "             ▒▒▒\n"
                              "  0 ms ███   ░░░\n"
                              "       0 s\n"
-                             "       ░▒▓█ up to 10 a cell; from 2023-11-14 22:13:20.000 UTC\n");
+                             "       ░▒▓█ up to 10 per cell; from 2023-11-14 22:13:20.000 UTC\n");
     buf_free(&b);
-    assert_ok(heat_term(&example, &(heat_opts){.ink = INK_RGB}, &a, &b, &e), &e);
+    assert_ok(heat_term(&example, &(heat_opts){.term_color = TERM_COLOR_RGB}, &a, &b, &e), &e);
     buf_putc(&b, '\0');
     assert_non_null(
         strstr(b.p, "\033[38;2;255;210;76m▄▄▄\033[0m")); /* the lower half of its cell */
@@ -91,7 +92,7 @@ static void test_budget(void **state)
         err e = {0};
         buf b = {0};
         done = heat_term(&example, &(heat_opts){0}, &a, &b, &e);
-        assert_true(done || e.code == ERR_LIMIT);
+        assert_true(done || err_exhausted(&e));
         buf_free(&b);
         arena_free(&a);
     }

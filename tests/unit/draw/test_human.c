@@ -1,3 +1,4 @@
+/* Formatting of numbers, times and untrusted text. */
 #include "draw/human.h"
 #include "draw/text.h"
 

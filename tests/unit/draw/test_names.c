@@ -1,4 +1,4 @@
-/* Packages and libraries of names, XML text, columns of text, colours of terminals. */
+/* Short names, XML text, columns of text, colours of terminals. */
 #include "draw/package.h"
 #include "draw/palette.h"
 #include "draw/text.h"
@@ -6,60 +6,28 @@
 
 #include "../../support/test.h"
 
-static void test_packages(void **state)
+/* Packages and libraries are tested by test_flame_cases.c. */
+static void test_short_names(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *package, *brief;
+        const char *name, *brief;
     } cases[] = {
-        {"github.com/a/b/pkg.(*T).Run", "github.com/a/b/pkg", "pkg.(*T).Run"},
-        {"net/http.(*conn).serve.func1", "net/http", "http.(*conn).serve.func1"},
-        {"main.main", "main", "main.main"},
-        {"main.(*T).Run", "main", "main.(*T).Run"},
-        {"main.run.func1", "main", "main.run.func1"},
-        {"slices.SortFunc[go.shape.int]", "slices", "slices.SortFunc[go.shape.int]"},
-        {"java/util/HashMap.put", "java/util", "HashMap.put"},
-        {"java.util.HashMap.put", "java.util", "HashMap.put"},
-        {"Foo.bar", "Foo", "Foo.bar"},
-        {"std::vector<int>::at(int)", "std", "std::vector<int>::at(int)"},
-        {"void ns::run<int>(int)", "ns", "void ns::run<int>(int)"},
-        {"<alloc::vec::Vec<T> as Drop>::drop", "alloc", "<alloc::vec::Vec<T> as Drop>::drop"},
-        {"malloc", "", "malloc"},
-        {"operator new(unsigned long)", "", "operator new(unsigned long)"},
-        {"do_syscall_64_[k]", "", "do_syscall_64_[k]"},
-        {"(anonymous)", "", "(anonymous)"},
-        {"/", "", "/"},
-        {"", "", ""},
-        {".", "", "."},
-        {"::", "", "::"},
+        {"github.com/a/b/pkg.(*T).Run", "pkg.(*T).Run"},
+        {"net/http.(*conn).serve.func1", "http.(*conn).serve.func1"},
+        {"main.(*T).Run", "main.(*T).Run"},
+        {"java/util/HashMap.put", "HashMap.put"},
+        {"java.util.HashMap.put", "HashMap.put"},
+        {"std::vector<int>::at(int)", "std::vector<int>::at(int)"},
+        {"operator new(unsigned long)", "operator new(unsigned long)"},
+        {"/", "/"},
+        {"", ""},
+        {".", "."},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        str p = package_of(str_of(cases[i].name)), s = name_short(str_of(cases[i].name));
-        if (!str_eq(p, str_of(cases[i].package)))
-            fail_msg("package of %s is '%.*s'", cases[i].name, STR_ARG(p));
+        str s = name_short(str_of(cases[i].name));
         if (!str_eq(s, str_of(cases[i].brief)))
             fail_msg("short name of %s is '%.*s'", cases[i].name, STR_ARG(s));
-    }
-}
-
-static void test_libraries(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *mapping, *library;
-    } cases[] = {
-        {"/usr/lib/x86_64-linux-gnu/libc.so.6", "libc"},
-        {"libstdc++.so.6.0.30", "libstdc++"},
-        {"[kernel.kallsyms]", "kernel"},
-        {"/lib/modules/6.1/ext4.ko", "kernel"},
-        {"[vdso]", "[vdso]"},
-        {"/usr/bin/node", "node"},
-        {"", ""},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        str l = library_of(str_of(cases[i].mapping));
-        if (!str_eq(l, str_of(cases[i].library)))
-            fail_msg("library of %s is '%.*s'", cases[i].mapping, STR_ARG(l));
     }
 }
 
@@ -94,12 +62,12 @@ static void test_columns(void **state)
         {"plain", 5, 4, "pla…"},
         {"日本語", 6, 6, "日本語"},
         {"日本語", 6, 5, "日本…"},
-        {"日本語", 6, 4, "日…"}, /* half an ideograph is none */
+        {"日本語", 6, 4, "日…"}, /* half an ideograph does not fit */
         {"e\xcc\x81t\xc3\xa9", 3, 3, "e\xcc\x81t\xc3\xa9"},
         {"a\x1b[2J", 5, 9, "a?[2J"},
         {"a\xe2\x80\xae"
          "b",
-         3, 9, "a?b"}, /* would turn the line around */
+         3, 9, "a?b"}, /* would reverse the direction of the line */
         {"\xff\xfe", 2, 2, "??"},
         {"x", 1, 0, ""},
     };
@@ -131,8 +99,9 @@ static void test_256(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packages), cmocka_unit_test(test_libraries),
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_short_names),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_256),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

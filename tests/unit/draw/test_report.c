@@ -1,4 +1,4 @@
-/* The report file: what is in it, and that no name becomes markup. */
+/* The report: its contents, and that names never become markup. */
 #include "../../support/test.h"
 
 #include "draw/report.h"
@@ -31,7 +31,7 @@ static void test_layout(void **state)
     size_t at = 0;
     for (size_t i = 0; i < ARRAY_LEN(in_order); i++) {
         const char *p = memmem(b.p + at, b.n - at, in_order[i], strlen(in_order[i]));
-        if (!p) fail_msg("not there, or not in this order: %s", in_order[i]);
+        if (!p) fail_msg("missing, or in another order: %s", in_order[i]);
         at = (size_t)(p - b.p) + strlen(in_order[i]);
     }
     buf_free(&b);
@@ -56,7 +56,7 @@ static void test_escapes(void **state)
         char wanted[256];
         report_write(&(report){.profile = {cases[i].name, STR("QUJD")}}, &b);
         snprintf(wanted, sizeof wanted, "data-name=\"%s\">QUJD", cases[i].wanted);
-        if (!has(&b, wanted)) fail_msg("not escaped as wanted: %s", cases[i].wanted);
+        if (!has(&b, wanted)) fail_msg("not escaped as expected: %s", cases[i].wanted);
         snprintf(wanted, sizeof wanted, "<title>%s - kiln", cases[i].wanted);
         assert_true(has(&b, wanted));
         assert_false(has(&b, "alert(1)</script>"));

@@ -1,6 +1,5 @@
-/* The two collapsed lines of the drafts as a model, and what they are in each dialect
- * (seed-formats.md section 6):
- *
+/* The two collapsed lines of the drafts as a model, and their encoding in each dialect
+ * (docs/spec/layouts.md):
  *   foo;bar;baz 100 region=us,trace_id=0x01020304...,span_id=0x99... 1687841528000000
  *   foo;bar 200 region=us */
 #pragma once
@@ -21,7 +20,8 @@ static inline uint32_t example_frame(builder *b, const char *name)
     return builder_location(b, 0, 0, &l, 1, NULL, 0);
 }
 
-/* What the reader of collapsed text builds, and the flags of `convert` add. */
+/* The model that the reader of collapsed text builds, with the additions of the flags of
+ * `convert`. */
 static inline model example_model(arena *a, unsigned with, const char *type, const char *unit)
 {
     static const uint8_t trace[16] = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};

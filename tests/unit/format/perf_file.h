@@ -1,4 +1,4 @@
-/* perf.data made byte by byte, and looking at what was read from it: for test_perf_data.c and
+/* Makes perf.data byte by byte, and checks the model read from it: for test_perf_data.c and
  * test_perf_replay.c. */
 #pragma once
 #include "format/perf_data.h"
@@ -40,7 +40,7 @@ static inline void text8(buf *b, const char *s) /* terminated, padded to 8 */
     zeros(b, (8 - n % 8) % 8);
 }
 
-/* A bit of a bit field: from the other end of its byte in the other byte order. */
+/* A bit of a bit field: counted from the other end of its byte in the other byte order. */
 static inline void flags(buf *b, uint64_t v)
 {
     for (unsigned byte = 0; byte < 8; byte++) {
@@ -174,7 +174,7 @@ static const attr_spec cpu_clock __attribute__((unused)) = {.type = PERF_TYPE_SO
                                                             .sample_type = STANDARD,
                                                             .bits = SAMPLE_ID_ALL | FREQ};
 
-/* Two threads; the second's samples were written first.  At 50 the program is replaced. */
+/* Two threads; the samples of the second are written first. At 50 the program is replaced. */
 static inline buf standard_data(void)
 {
     buf b = {0};
@@ -257,15 +257,15 @@ static inline uint64_t lost(const ledger *l, loss_concept c)
     return 0;
 }
 
-/* Profile i has the times of its file, from an unknown epoch, and the ledger says so. */
+/* Whether profile i has the times of its file, with an unknown epoch, and the ledger lists that. */
 static inline bool from_boot(const model *m, size_t i, const ledger *l)
 {
     const profile *p = &m->profiles.v[i];
     const any *epoch =
         attr_of(m, refs_at(&m->dict.attr_refs, p->attrs), p->attrs.n, "kiln.time.epoch");
-    bool told = false;
+    bool listed = false;
     for (size_t k = 0; k < l->n; k++)
-    told |= l->v[k].concept == LOSS_TIME && l->v[k].carried_as &&
-            !strcmp(l->v[k].carried_as, "kiln.time.epoch");
-    return epoch && told;
+    listed |= l->v[k].concept == LOSS_TIME && l->v[k].carried_as &&
+              !strcmp(l->v[k].carried_as, "kiln.time.epoch");
+    return epoch && listed;
 }

@@ -1,5 +1,5 @@
-/* What formats say they carry, held against what they do: a model with one feature set is written and
- * read back.  A feature that is claimed survives; one that does not survive is in the ledger. */
+/* Tests the features that formats declare: a model with one feature is written and read back. A
+ * declared feature must be restored; the ledger must list a feature that is not. */
 #include "../../support/test.h"
 
 #include "format/format.h"
@@ -19,7 +19,7 @@ static uint32_t attr(builder *b, const char *key, const char *value)
     return builder_attribute_str(b, str_of(key), str_of(value));
 }
 
-/* One resource, scope, profile; two stacks of two frames. */
+/* Builds a model of one resource, scope and profile, with two stacks of two frames. */
 typedef struct parts {
     builder b;
     format_feature f;
@@ -122,7 +122,7 @@ static void make(format_feature f, arena *a, model *m)
     assert_ok(builder_finish(&x.b, m, &e), &e);
 }
 
-/* ---- is it there? ---- */
+/* ---- whether a feature is present ---- */
 
 static const attribute *find_attr(const dict *d, const char *key)
 {
@@ -175,7 +175,7 @@ static bool any_mapping(const model *m, format_feature f)
 static bool any_sample(const model *m, format_feature f)
 {
     const dict *d = &m->dict;
-    size_t n_values = 0; /* two of each sample, or twice as many samples */
+    size_t n_values = 0; /* two per sample, or twice as many samples */
     for (size_t i = 0; i < m->profiles.n; i++)
         for (size_t k = 0; k < m->profiles.v[i].n_samples; k++) {
             sample s = sample_at(m, &m->profiles.v[i], k);
@@ -236,23 +236,24 @@ static unsigned check(const format *to, format_feature f)
     layout_verdict v = {0};
     bool ok = to->write(to, &m, &w, &b, &e) && to->read(to, buf_view(&b), &r, &a, &back, &v, &e);
     bool there = ok && survived(&back, f), claimed = format_carries(to) >> f & 1;
-    bool told =
-        ledger_lost(&l) || (l.n && !claimed); /* what an attribute of ours carries is told too */
+    bool listed =
+        ledger_lost(&l) || (l.n && !claimed); /* features carried by a kiln.* attribute are listed
+                                               * too */
     bool not_built = e.code == ERR_SYS;       /* html without a viewer */
     if (not_built && f == FEATURE_STACKS) print_message("# skip: %s: %s\n", to->name, e.msg);
     if (!ok && !not_built)
         print_error("%s, %s: %s\n", to->name, format_feature_name(f),
                     err_text(&e, why, sizeof why));
     if (ok && claimed && !there)
-        print_error("%s says that it carries %s and does not\n", to->name, format_feature_name(f));
-    if (ok && !there && !told)
+        print_error("%s declares %s but does not carry it\n", to->name, format_feature_name(f));
+    if (ok && !there && !listed)
         print_error("%s loses %s silently\n", to->name, format_feature_name(f));
     buf_free(&b);
     arena_free(&a);
-    return !not_built && (!ok || (!there && (claimed || !told)));
+    return !not_built && (!ok || (!there && (claimed || !listed)));
 }
 
-static void test_claims(void **state)
+static void test_declared_features(void **state)
 {
     (void)state;
     size_t n;
@@ -267,6 +268,6 @@ static void test_claims(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_claims)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_declared_features)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #define X(name, ts, dur) EV("X", name, "\"ts\":" #ts ",\"dur\":" #dur)
 #define HEAD "{ pid=1 }\n"
 #define WALL(window) HEAD "wall/nanoseconds " window " interval=true time.epoch=unknown\n"
-/* Long enough that the quick reader of events takes what comes before it. */
+/* Padding that is long enough for the fast path to read the events before it. */
 #define PAD                                                                                        \
     "                                                                                        "
 
@@ -17,30 +17,30 @@ static const read_case cases[] = {
      WALL("0+10000") " a [id=2] 1000@0 7000@3000\n a;b [id=2] 2000@1000\n", NULL},
     {"complete, children first", "[" X("b", 1, 2) "," X("a", 0, 10) "]" PAD,
      WALL("0+10000") " a [id=2] 1000@0 7000@3000\n a;b [id=2] 2000@1000\n", NULL},
-    {"complete, beginning together", "[" X("b", 0, 2) "," X("a", 0, 10) "]",
+    {"complete, starting together", "[" X("b", 0, 2) "," X("a", 0, 10) "]",
      WALL("0+10000") " a;b [id=2] 2000@0\n a [id=2] 8000@2000\n", NULL},
-    {"B and X beginning together: the longest is outside",
+    {"B and X start together: the longest is the outer one",
      "[" X("x", 0, 1) "," B("b", 0) "," E("b", 2) "," B("c", 4) "," X("y", 4, 9) "," E("c", 6) "]",
      WALL("0+13000") " b;x [id=2] 1000@0\n b [id=2] 1000@1000\n y;c [id=2] 2000@4000\n"
                      " y [id=2] 7000@6000\n",
      NULL},
-    {"object form, blanks, text for numbers",
+    {"object form, whitespace, quoted numbers",
      "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [ { \"ph\" : \"X\", \"name\": \"a\", \"pid\": "
      "\"1\", \"tid\": \"2\", \"ts\": \"1.5\", \"dur\": 2.25 } , " X("a", 5, 1) " ] }" PAD,
      WALL("1500+4500") " a [id=2] 2250@1500 1000@5000\n", NULL},
-    {"a seam between neighbours", "[" X("a", 0, 5) "," X("a", 5, 5) "]",
+    {"two adjacent intervals", "[" X("a", 0, 5) "," X("a", 5, 5) "]",
      WALL("0+10000") " a [id=2] 5000@0 5000@5000\n  [id=2] 0@5000\n", NULL},
-    {"no length", "[" B("a", 0) "," X("b", 3, 0) "," E("a", 4) "]",
+    {"without length", "[" B("a", 0) "," X("b", 3, 0) "," E("a", 4) "]",
      WALL("0+4000") " a [id=2] 3000@0 1000@3000\n a;b [id=2] 0@3000\n", NULL},
     {"the array never ends", "[" X("a", 0, 5) ",\n", WALL("0+5000") " a [id=2] 5000@0\n", NULL},
-    {"half an event", "[" X("a", 0, 5) ",{\"ph\":\"X\",\"na", WALL("0+5000") " a [id=2] 5000@0\n",
-     "truncated 1"},
-    {"object form, cut", "{\"traceEvents\":[" X("a", 0, 5), WALL("0+5000") " a [id=2] 5000@0\n",
-     "truncated 1"},
+    {"an incomplete event", "[" X("a", 0, 5) ",{\"ph\":\"X\",\"na",
+     WALL("0+5000") " a [id=2] 5000@0\n", "truncated 1"},
+    {"object form, truncated", "{\"traceEvents\":[" X("a", 0, 5),
+     WALL("0+5000") " a [id=2] 5000@0\n", "truncated 1"},
     {"overlap", "[" X("a", 0, 10) "," X("b", 5, 10) "]",
      WALL("0+15000") " a [id=2] 5000@0\n a;b [id=2] 5000@5000\n b [id=2] 5000@10000\n",
      "nesting 1"},
-    {"an end too many, one too few", "[" E("a", 0) "," B("a", 1) "," X("b", 2, 3) "]",
+    {"one end too many, one too few", "[" E("a", 0) "," B("a", 1) "," X("b", 2, 3) "]",
      WALL("1000+4000") " a [id=2] 1000@1000\n a;b [id=2] 3000@2000\n", "nesting 2"},
     {"category, arguments, thread and process",
      "[" EV("M", "process_name", "\"args\":{\"name\":\"P\"}") "," EV(
@@ -55,7 +55,7 @@ static const read_case cases[] = {
      " a{category=c1} [id=2 name=T\xc3\xa9 args={\"k\": [1]}] 1000@0\n"
      " a{category=c2} [id=2 name=T\xc3\xa9] 1000@2000\n",
      NULL},
-    {"arguments of an event that is covered at once",
+    {"arguments of an event that a child covers at once",
      "[" EV("X", "a", "\"ts\":0,\"dur\":5,\"args\":{\"k\":1}") "," X("b", 0, 2) "]",
      WALL("0+5000") " a [id=2 args={\"k\":1}] 0@0\n a;b [id=2] 2000@0\n a [id=2] 3000@2000\n",
      NULL},
@@ -106,7 +106,7 @@ static const read_case cases[] = {
           "samples/count 110000+90000 time.epoch=unknown\n"
           " f<u>:5{frame.type=v8js} [id=2] @110000 @130000\n  [id=2] @160000\n",
      NULL},
-    {"names for ids",
+    {"names instead of ids",
      "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":\"p\",\"tid\":\"main\",\"ts\":1,\"dur\":1}]",
      "{ title=p }\nwall/nanoseconds 1000+1000 interval=true time.epoch=unknown\n"
      " a [name=main] 1000@1000\n",
@@ -120,16 +120,16 @@ static const read_case cases[] = {
     {"not an event",
      "[" EV("X", "a", "\"ts\":1,\"dur\":1") ",7,{\"name\":1}," EV("X", "b", "\"dur\":1") "]",
      WALL("1000+1000") " a [id=2] 1000@1000\n", "damaged 3"},
-    {"ts is no number", "[" EV("X", "a", "\"ts\":\"now\"") "]", NULL,
+    {"ts is not a number", "[" EV("X", "a", "\"ts\":\"now\"") "]", NULL,
      "expected a number, found \"now\" (byte 43, at traceEvents[0])"},
     {"ts too large", "[" EV("X", "a", "\"ts\":99999999999999999999") "]", NULL,
-     "the number does not fit 64 bits (byte 43, at traceEvents[0])"},
-    {"frames in a circle",
+     "the number does not fit in 64 bits (byte 43, at traceEvents[0])"},
+    {"cyclic frames",
      "{\"traceEvents\":[],\"samples\":[],\"stackFrames\":{\"1\":{\"name\":\"a\",\"parent\":2},"
      "\"2\":{"
      "\"name\":\"b\",\"parent\":1}}}",
      "", "index_repaired 1"},
-    {"broken inside", "[" B("a", 1) "}]", NULL, "expected a comma or ], found '}' (byte 45)"},
+    {"invalid inside", "[" B("a", 1) "}]", NULL, "expected a comma or ], found '}' (byte 45)"},
 };
 
 static void test_reading(void **state)
@@ -138,9 +138,9 @@ static void test_reading(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) check_read(&format_chrome, &cases[i]);
 }
 
-/* The quick way through an event and the tokenizer's must agree: an escape in one more field sends
- * the event to the tokenizer. */
-static void test_two_ways(void **state)
+/* The fast path and the tokenizer must agree. An escape in an additional field forces the
+ * tokenizer. */
+static void test_fast_path_agrees(void **state)
 {
     (void)state;
     static const char *const odd[] = {
@@ -164,12 +164,13 @@ static void test_two_ways(void **state)
         arena a = {0};
         model m;
         err e = {0};
-        bool ok = chrome_read(str_of(slow.p), &(read_opts){0}, &a, &m, &e);
+        bool ok = chrome_read(&format_chrome, str_of(slow.p), &(read_opts){0}, &a, &m, NULL, &e);
         buf text = {0};
         if (ok) text_model(&text, &m);
         model m2;
         err e2 = {0};
-        bool ok2 = chrome_read(str_of(quick.p), &(read_opts){0}, &a, &m2, &e2);
+        bool ok2 =
+            chrome_read(&format_chrome, str_of(quick.p), &(read_opts){0}, &a, &m2, NULL, &e2);
         if (ok != ok2) fail_msg("%s: %s", odd[i], ok ? e2.msg : e.msg);
         buf text2 = {0};
         if (ok2)
@@ -181,7 +182,7 @@ static void test_two_ways(void **state)
     }
 }
 
-static void test_every_beginning(void **state)
+static void test_every_prefix(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -208,8 +209,9 @@ static void test_writing(void **state)
         err e = {0};
         ledger l = {0};
         buf out = {0};
-        bool ok = chrome_read(str_of(cases[i].in), &(read_opts){0}, &a, &m, &e) &&
-                  chrome_write(&m, &(write_opts){.ledger = &l}, &out, &e);
+        bool ok =
+            chrome_read(&format_chrome, str_of(cases[i].in), &(read_opts){0}, &a, &m, NULL, &e) &&
+            chrome_write(&format_chrome, &m, &(write_opts){.ledger = &l}, &out, &e);
         assert_ok(ok, &e);
         buf_putc(&out, '\0');
         read_case back = {cases[i].name, out.p, cases[i].want, NULL};
@@ -222,7 +224,7 @@ static void test_writing(void **state)
     }
 }
 
-/* Deeper than we go: counted, and everything closes again. */
+/* Intervals that nest deeper than the limit are counted, and all intervals still end. */
 static void test_deep(void **state)
 {
     (void)state;
@@ -237,7 +239,9 @@ static void test_deep(void **state)
     model m;
     err e = {0};
     ledger l = {0};
-    assert_ok(chrome_read(buf_view(&in), &(read_opts){.ledger = &l}, &a, &m, &e), &e);
+    assert_ok(
+        chrome_read(&format_chrome, buf_view(&in), &(read_opts){.ledger = &l}, &a, &m, NULL, &e),
+        &e);
     int64_t total = 0;
     for (size_t i = 0; i < m.values.n; i++) total += m.values.v[i];
     assert_int_equal(total, (2 * DEPTH - 1) * 1000);
@@ -248,7 +252,7 @@ static void test_deep(void **state)
     arena_free(&a);
 }
 
-/* More different arguments than are kept. */
+/* The trace has more distinct arguments than the reader stores. */
 static void test_many_args(void **state)
 {
     (void)state;
@@ -262,7 +266,9 @@ static void test_many_args(void **state)
     model m;
     err e = {0};
     ledger l = {0};
-    assert_ok(chrome_read(buf_view(&in), &(read_opts){.ledger = &l}, &a, &m, &e), &e);
+    assert_ok(
+        chrome_read(&format_chrome, buf_view(&in), &(read_opts){.ledger = &l}, &a, &m, NULL, &e),
+        &e);
     buf lost = {0};
     text_losses(&lost, &l);
     assert_string_equal(lost.p, "event_detail 5");
@@ -270,16 +276,16 @@ static void test_many_args(void **state)
     arena_free(&a);
 }
 
-static void watch(void *who, uint64_t done, uint64_t all)
+static void watch(void *ctx, uint64_t done, uint64_t all)
 {
-    uint64_t *seen = who; /* times told, how far */
+    uint64_t *seen = ctx; /* number of reports, last position */
     assert_true(done <= all);
     assert_true(done > seen[1]);
     seen[0]++;
     seen[1] = done;
 }
 
-/* A long text says how far it is, forward only. */
+/* The reader reports progress while it reads a long text, and only forward. */
 static void test_progress(void **state)
 {
     (void)state;
@@ -293,8 +299,8 @@ static void test_progress(void **state)
     model m;
     err e = {0};
     uint64_t seen[2] = {0};
-    read_opts o = {.progress = watch, .who = seen};
-    assert_ok(chrome_read(buf_view(&in), &o, &a, &m, &e), &e);
+    read_opts o = {.progress = watch, .ctx = seen};
+    assert_ok(chrome_read(&format_chrome, buf_view(&in), &o, &a, &m, NULL, &e), &e);
     assert_in_range(seen[0], 3, 20);
     arena_free(&a);
     buf_free(&in);
@@ -323,10 +329,10 @@ static void test_detect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reading),         cmocka_unit_test(test_two_ways),
-        cmocka_unit_test(test_every_beginning), cmocka_unit_test(test_every_budget),
-        cmocka_unit_test(test_writing),         cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_many_args),       cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_reading),      cmocka_unit_test(test_fast_path_agrees),
+        cmocka_unit_test(test_every_prefix), cmocka_unit_test(test_every_budget),
+        cmocka_unit_test(test_writing),      cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_many_args),    cmocka_unit_test(test_detect),
         cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The seed dialects: the draft's example byte by byte, detection beside OTLP, every variant read to the
- * same facts, errors with their place, memory and truncation. */
+/* Tests the drafts: the draft's example byte by byte, detection among OTLP files, equal models from
+ * every variant, errors with their offset, memory limits and truncation. */
 #include "format/dialects.h"
 #include "format/events.h"
 #include "../../support/digest.h"
@@ -163,8 +163,8 @@ static void test_detects(void **state)
     }
 }
 
-/* Nothing that is OTLP becomes a dialect. */
-static void test_leaves_otlp_alone(void **state)
+/* OTLP is never detected as a draft. */
+static void test_otlp_is_not_a_draft(void **state)
 {
     (void)state;
     static const char *const layouts[] = {"v1_3", "v1_4", "v1_5", "v1_6",
@@ -201,7 +201,7 @@ static void test_leaves_otlp_alone(void **state)
     assert_true(n > 60);
 }
 
-/* ---- one set of facts, whatever the numbers ---- */
+/* ---- all variants give the same model ---- */
 
 static digest_rows rows_of(const format *f, const char *file, arena *a)
 {
@@ -222,15 +222,15 @@ static void same_rows(const digest_rows *x, const digest_rows *y, const char *wh
             fail_msg("%s: row %zu differs", what, i);
 }
 
-/* A broken file of the draft stays one: by its content when every field has its place, by its name when
- * the bytes say nothing else.  OTLP under such a name stays OTLP. */
+/* A malformed file of the draft is still detected: by its bytes when every field exists in the
+ * schema, otherwise by its name. OTLP with such a name is still OTLP. */
 static void test_broken_arrays(void **state)
 {
     (void)state;
     buf a = test_vector("dialects/a-basic.bin"), b = test_vector("v1_3/basic.bin");
     char *at = memmem(a.p, a.n, "\x52\x03\x00\x01\x00", 5); /* stacktrace_indices */
     assert_non_null(at);
-    for (char bad = 9; bad >= 0; bad = (char)(bad - 9)) { /* an index outside, then none */
+    for (char bad = 9; bad >= 0; bad = (char)(bad - 9)) { /* an invalid index, then 0 */
         at[4] = bad;
         assert_ptr_equal(format_detect_named(buf_view(&a), STR("x")), &format_arrays);
     }
@@ -372,7 +372,7 @@ static void test_reads_c(void **state)
     arena_free(&a);
 }
 
-/* ---- the proposal's own examples, errors and all ---- */
+/* ---- the proposal's own examples, including their errors ---- */
 
 #define CLOCK_EPOCH UINT64_C(1257894000000000000)
 
@@ -412,7 +412,7 @@ static void test_proposal_examples(void **state)
     assert_int_equal(m.profiles.n, 1);
     assert_int_equal(sample_at(&m, &m.profiles.v[0], 0).values[0], 20);
     assert_int_equal(sample_at(&m, &m.profiles.v[0], 1).values[0], 10);
-    assert_int_equal(l.v[0].concept, LOSS_INDEX_REPAIRED); /* stacks were left out "for brevity" */
+    assert_int_equal(l.v[0].concept, LOSS_INDEX_REPAIRED); /* no stacks "for brevity" */
 
     m = read_ok(&format_events_text, str_of(example_3), &a, NULL);
     static const uint64_t times[] = {10500000, 10800000, 20000000, 320000000, 325000000};
@@ -437,14 +437,14 @@ static const struct {
     const format *format;
     const char *name, *hex, *says;
 } errors[] = {
-    {&format_arrays, "cut", "0a05120312", "field 1 wants 5 bytes, 3 are left (byte 0)"},
-    {&format_arrays, "stack outside", "0a12 1210 120e 6a00 3a00 7208 52020005 6a020102",
+    {&format_arrays, "cut", "0a05120312", "field 1 needs 5 bytes, 3 are left (byte 0)"},
+    {&format_arrays, "stack index too large", "0a12 1210 120e 6a00 3a00 7208 52020005 6a020102",
      "index 5 is outside stacktraces, which has 1 entries (byte 15, at "
      "resource_profiles[0].scope_profiles[0].profiles[0].profile_types[0].stacktrace_indices)"},
     {&format_arrays, "id", "0a08 1206 1204 0a020102",
      "profile_id has 2 bytes, expected 16 (byte 6, at "
      "resource_profiles[0].scope_profiles[0].profiles[0])"},
-    {&format_events, "type outside", "0a020809 1a00 5a00",
+    {&format_events, "type index too large", "0a020809 1a00 5a00",
      "index 9 is outside event_types, which has 1 entries (byte 2, at events[0].event_type_index)"},
     {&format_events, "string", "1a02 0807 5a00",
      "index 7 is outside string_table, which has 1 entries (byte 2, at "
@@ -484,14 +484,14 @@ static const struct {
     const char *text, *says;
 } text_errors[] = {
     {"events: [\n { what: 1 } ]", "line 2: Event has no field `what` (byte 13, at events[0])"},
-    {"strings: [ \"a ]", "line 1: the text has no end (byte 11, at strings[0])"},
-    {"events: { time: x }", "line 1: time wants a number, not `x` (byte 16, at events.time)"},
+    {"strings: [ \"a ]", "line 1: the string has no closing quote (byte 11, at strings[0])"},
+    {"events: { time: x }", "line 1: time requires a number, not `x` (byte 16, at events.time)"},
     {"clocks: { frequency: -1 }",
-     "line 1: -1 does not fit frequency (byte 21, at clocks.frequency)"},
+     "line 1: -1 is out of range for frequency (byte 21, at clocks.frequency)"},
     {"event_types: [ { clock_id: 0 }", "line 1: event_types has no ] (byte 30)"},
     {"event_types: [ { clock_id: 0 } ]",
      "index 0 is outside clocks, which has 0 entries (at event_types[0].clock_index)"},
-    {"strings: \"\\q\"", "line 1: this escape is not known (byte 10, at strings)"},
+    {"strings: \"\\q\"", "line 1: unknown escape (byte 10, at strings)"},
 };
 
 static void test_text_errors(void **state)
@@ -510,14 +510,14 @@ static void test_text_errors(void **state)
     }
 }
 
-/* ---- a list that is too short refuses its type only; clocks that stand still theirs ---- */
+/* ---- a short list, or a clock that does not advance, rejects only its own type ---- */
 
 static void test_keeps_what_is_whole(void **state)
 {
     (void)state;
     arena a = {0};
     ledger l = {0};
-    /* types: stacks [0,0] values [1] - refused; stacks [0] values [7] */
+    /* type 0: stacks [0,0], values [1]: rejected; type 1: stacks [0], values [7] */
     str in = unhex("0a19 1217 1215 6a00 3a00 7207 52020000 6a0101 7206 520100 6a0107", &a);
     model m = read_ok(&format_arrays, in, &a, &l);
     assert_int_equal(m.profiles.n, 1);
@@ -541,7 +541,7 @@ static void test_reads_bare_b(void **state)
     (void)state;
     arena a = {0};
     buf boxed = test_vector("dialects/b-draft.bin");
-    /* the Profile of the container: its last field, behind 0a d301 .. 42 9c01 */
+    /* the container's Profile is its last field, after 0a d301 .. 42 9c01 */
     str bare = {boxed.p + 52, 156};
     assert_int_equal(dialect_detect(bare), DIALECT_B_BARE);
     assert_ptr_equal(format_detect(bare), &format_otep239);
@@ -552,7 +552,7 @@ static void test_reads_bare_b(void **state)
     model n;
     assert_false(reads(&format_otep239, (str){bare.p, bare.n - 1}, &a, &n, NULL, &e));
     err_text(&e, text, sizeof text);
-    assert_string_equal(text, "field 18 wants 28 bytes, 27 are left (byte 125)");
+    assert_string_equal(text, "field 18 needs 28 bytes, 27 are left (byte 125)");
     buf_free(&boxed);
     arena_free(&a);
 }
@@ -568,7 +568,7 @@ static void test_truncation(void **state)
             arena a = {0};
             model m;
             err e = {0};
-            /* its own copy: a sanitizer sees every byte too far */
+            /* an exact copy, so that a sanitizer detects a read past the end */
             char *copy = malloc(n ? n : 1);
             memcpy(copy, b.p, n);
             bool ok = reads(vectors[i].format, (str){copy, n}, &a, &m, NULL, &e);
@@ -600,7 +600,7 @@ static void test_budgets(void **state)
             model m;
             err e = {0};
             done = reads(vectors[i].format, buf_view(&b), &a, &m, NULL, &e);
-            if (!done) assert_int_equal(e.code, ERR_LIMIT);
+            if (!done) assert_int_equal(e.code, ERR_MEMORY);
             arena_free(&a);
         }
         assert_true(done);
@@ -615,7 +615,7 @@ static void test_budgets(void **state)
             buf b = {.limit = limit};
             err e = {0};
             assert_false(all[i]->write(all[i], &m, &(write_opts){0}, &b, &e));
-            assert_int_equal(e.code, ERR_LIMIT);
+            assert_int_equal(e.code, ERR_MEMORY);
             buf_free(&b);
         }
     arena_free(&a);
@@ -627,7 +627,7 @@ int main(void)
         cmocka_unit_test(test_the_drafts_example),
         cmocka_unit_test(test_yaml_of_the_draft),
         cmocka_unit_test(test_detects),
-        cmocka_unit_test(test_leaves_otlp_alone),
+        cmocka_unit_test(test_otlp_is_not_a_draft),
         cmocka_unit_test(test_broken_arrays),
         cmocka_unit_test(test_variants_agree),
         cmocka_unit_test(test_reads_a),

@@ -1,4 +1,4 @@
-/* Folded stacks and the draft's collapsed form, both ways. */
+/* Reads and writes folded stacks and the draft's collapsed form. */
 #include "../../support/test.h"
 
 #include "format/folded_text.h"
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- a model as text: a line a profile, a line a sample ---- */
+/* ---- a model as text: one line per profile, one line per sample ---- */
 
 static void show_any(buf *b, const any *v)
 {
@@ -84,7 +84,8 @@ static void show_ledger(buf *b, const ledger *l)
     }
 }
 
-/* The comment in front of `collapsed` is there where the lines alone are folded stacks: prop/test_detect needs it. */
+/* Files of `collapsed` start with a mark if their lines alone would be detected as folded stacks;
+ * prop/test_detect requires this. */
 static void same(const char *name, buf *got, const char *want)
 {
     buf_putc(got, '\0');
@@ -129,7 +130,7 @@ static const read_case folded_cases[] = {
     {"CRLF and blank lines", "a;b 1\r\n\r\na;b 2\r\n", 0, "samples/count\na;b 3\n", NULL, 0},
     {"blanks in names", "a b;operator new(unsigned long) 7\n", 0,
      "samples/count\na b;operator new(unsigned long) 7\n", NULL, 0},
-    {"blanks behind the number, a tab before it", "a;b\t7  \n", 0, "samples/count\na;b 7\n", NULL,
+    {"blanks after the number, a tab before it", "a;b\t7  \n", 0, "samples/count\na;b 7\n", NULL,
      0},
     {"equal lines add up", "a;b 1\na;c 2\na;b 4\n", 0, "samples/count\na;b 5\na;c 2\n", NULL, 0},
     {"negative", "a -5\n", 0, "samples/count\na -5\n", NULL, 0},
@@ -141,7 +142,7 @@ static const read_case folded_cases[] = {
      0},
     {"comments and other lines", "# one\n// two\na 1\nnothing here\n#\n", 0,
      "samples/count pprof.profile.comment=|one|two|\na 1\n",
-     "read text_line 1 (line 4: no number at its end) nothing here\n"
+     "read text_line 1 (line 4: no number at the end of the line) nothing here\n"
      "read comments 3 (comment) one as pprof.profile.comment\n",
      0},
     {"austin", "# mode: cpu\n# interval: 100\nP1;T2;f 5\nP1;T0:3;f 6\n", 0,
@@ -152,7 +153,7 @@ static const read_case folded_cases[] = {
      "samples/count\n[main tid=7];f 1 thread.name=main thread.id=#7\n"
      "[GC Thread#0 tid=8];f 2 thread.name=GC Thread#0 thread.id=#8\n",
      NULL, 0},
-    {"not every stack has one", "[main tid=7];f 1\nf 2\n", 0,
+    {"not every stack has a thread", "[main tid=7];f 1\nf 2\n", 0,
      "samples/count\n[main tid=7];f 1\nf 2\n", NULL, 0},
     {"stackcollapse-perf --tid", "my-app-12/34;f 1\nperl-?/35;g 1\n", 0,
      "samples/count\nmy-app-12/34;f 1 thread.name=my-app process.pid=#12 thread.id=#34\n"
@@ -169,22 +170,22 @@ static const read_case folded_cases[] = {
     {"whole fractions", "a 1.0\nb 2.\n", 0, "samples/count\na 1\nb 2\n", NULL, 0},
     {"exponents", "a 1e3\nb 25e-1\n", 0, "samples/count kiln.value_scale=#10\na 10000\nb 25\n",
      "read value_scale 1 (value)  as kiln.value_scale\n", 0},
-    {"more digits than are kept", "a 0.12345678949\n", 0,
+    {"more digits than are stored", "a 0.12345678949\n", 0,
      "samples/count kiln.value_scale=#1000000000\na 123456789\n",
      "read rounded 1 (value) a 0.12345678949\nread value_scale 1 (value)  as kiln.value_scale\n",
      0},
     {"too large", "a 9223372036854775807\nb 9223372036854775808\n", 0,
      "samples/count\na 9223372036854775807\n",
-     "read text_line 1 (line 2: the number does not fit 64 bits) b 9223372036854775808\n", 0},
+     "read text_line 1 (line 2: the number does not fit in 64 bits) b 9223372036854775808\n", 0},
     {"sums that do not fit", "a 9223372036854775807\na 1\n", 0,
      "samples/count\na 9223372036854775807\n", "read value_saturated 1 (samples[].values) \n", 0},
     {"frames without a name", ";a;;b 1\n", 0, "samples/count\n[unknown];a;[unknown];b 1\n",
      "read name 1 (frame without a name) \n", 0},
-    {"UTF-8 with a mark",
+    {"UTF-8 with a byte order mark",
      "\xef\xbb\xbf"
      "a 1\n",
      0, "samples/count\na 1\n", NULL, 0},
-    {"bytes that are no UTF-8", "a\xff;b 1\n", 0, "samples/count\na\xef\xbf\xbd;b 1\n",
+    {"bytes that are not UTF-8", "a\xff;b 1\n", 0, "samples/count\na\xef\xbf\xbd;b 1\n",
      "read text 1 (text) \n", 0},
     {"UTF-16, little",
      "\xff\xfe"
@@ -195,14 +196,16 @@ static const read_case folded_cases[] = {
      "\xfe\xff\xd8\x3d\xde\x00\0 \0"
      "5",
      10, "samples/count\n\xf0\x9f\x98\x80 5\n", NULL, 0},
-    {"UTF-16 that is broken",
+    {"malformed UTF-16",
      "\xff\xfe"
      "\x3d\xd8 \0"
      "5\0\n\0x",
      11, "samples/count\n\xef\xbf\xbd 5\n",
-     "read text 2 (text) \nread text_line 1 (line 2: no number at its end) \xef\xbf\xbd\n", 0},
+     "read text 2 (text) \nread text_line 1 (line 2: no number at the end of the line) "
+     "\xef\xbf\xbd\n",
+     0},
     {"percent", "a%3Bb;c%20d%zz%ff 1\n", 0, "samples/count\na;b;c%20d%zz%ff 1\n", NULL, true},
-    {"percent, not asked for", "a%3Bb 1\n", 0, "samples/count\na%3Bb 1\n", NULL, 0},
+    {"percent, without the option", "a%3Bb 1\n", 0, "samples/count\na%3Bb 1\n", NULL, 0},
     {"nothing", "\n\n", 0, "samples/count\n", NULL, 0},
 };
 
@@ -214,7 +217,7 @@ static void test_folded_read(void **state)
 
 #define IDS "trace_id=0x01020304010203040102030401020304,span_id=0x9999999999999999"
 #define EXAMPLE "foo;bar;baz 100 region=us," IDS " 1687841528000000\nfoo;bar 200 region=us\n"
-#define BAD_FORM "no `frame;frame 12 key=value 1687841528000000`"
+#define BAD_FORM "expected `frame;frame 12 key=value 1687841528000000`"
 
 static const read_case collapsed_cases[] = {
     {"the draft's example", EXAMPLE, 0,
@@ -226,14 +229,15 @@ static const read_case collapsed_cases[] = {
     {"milliseconds", "a 1 1687841528123\n", 0, "/\na 1 @1687841528123000000\n", NULL, 0},
     {"nanoseconds", "a 1 1687841528123456789\n", 0, "/\na 1 @1687841528123456789\n", NULL, 0},
     {"a time beyond 64 bits", "a 1\nb 1 99999999999999999999\nc 1 99999999999\n", 0, "/\na 1\n",
-     "read text_line 2 (line 2: the time does not fit 64 bits) b 1 99999999999999999999\n", 0},
+     "read text_line 2 (line 2: the time does not fit in 64 bits) b 1 99999999999999999999\n", 0},
     {"blanks in names", "operator new(unsigned long);f g 5 k=v\n", 0,
      "/\noperator new(unsigned long);f g 5 k=v\n", NULL, 0},
     {"blanks and a time", "a b 5 1687841528000000\n", 0, "/\na b 5 @1687841528000000000\n", NULL,
      0},
     {"blanks, attributes and a time", "a b 5 k=v 1687841528000000\n", 0,
      "/\na b 5 @1687841528000000000 k=v\n", NULL, 0},
-    {"a large value is no time", "a b 1687841528000000\n", 0, "/\na b 1687841528000000\n", NULL, 0},
+    {"a large value is not a time", "a b 1687841528000000\n", 0, "/\na b 1687841528000000\n", NULL,
+     0},
     {"a number inside a name", "a 12 b 5\n", 0, "/\na 12 b 5\n", NULL, 0},
     {"split at the first =", "a 1 k=x=y\n", 0, "/\na 1 k=x=y\n", NULL, 0},
     {"the last of equal keys", "a 1 k=1,l=2,k=3\n", 0, "/\na 1 k=3 l=2\n", NULL, 0},
@@ -242,7 +246,7 @@ static const read_case collapsed_cases[] = {
      "read text_line 2 (line 2: an attribute is not key=value) a 1 k=v,w\n", 0},
     {"one id", "a 1 trace_id=0x01020304010203040102030401020304\n", 0,
      "/\na 1 trace_id=0x01020304010203040102030401020304\n", NULL, 0},
-    {"ids that are none", "a 1 trace_id=12,span_id=0x9999999999999999\n", 0,
+    {"invalid ids", "a 1 trace_id=12,span_id=0x9999999999999999\n", 0,
      "/\na 1 trace_id=12 span_id=0x9999999999999999\n", NULL, 0},
     {"ids of zeros", "a 1 trace_id=00000000000000000000000000000000,span_id=9999999999999999\n", 0,
      "/\na 1 trace_id=00000000000000000000000000000000 span_id=9999999999999999\n", NULL, 0},
@@ -263,7 +267,7 @@ static void test_collapsed_read(void **state)
         reads(&format_collapsed, &collapsed_cases[i]);
 }
 
-static void test_types_from_outside(void **state)
+static void test_types_from_options(void **state)
 {
     (void)state;
     arena a = {0};
@@ -287,7 +291,7 @@ static void test_errors(void **state)
     (void)state;
     static const struct {
         const format *f;
-        const char *text, *says;
+        const char *text, *message;
     } cases[] = {
         {&format_folded, "# c\n\nhello\nworld\n",
          "no line has the form `frame;frame 12` (byte 5, at line 3)"},
@@ -305,14 +309,14 @@ static void test_errors(void **state)
         const format *f = cases[i].f;
         assert_false(f->read(f, str_of(cases[i].text), &(read_opts){0}, &a, &m, NULL, &e));
         assert_int_equal(e.code, ERR_MALFORMED);
-        assert_string_equal(err_text(&e, text, sizeof text), cases[i].says);
+        assert_string_equal(err_text(&e, text, sizeof text), cases[i].message);
         arena_free(&a);
     }
 }
 
 #define MIXED "# c\na;b_[k] 1.5\n[t tid=1];c 2\n" EXAMPLE "d 3 4\nx\n"
 
-/* Every beginning of a file is read or refused, never anything else. */
+/* Every prefix of a file is accepted, or rejected with an error. */
 static void test_truncated(void **state)
 {
     (void)state;
@@ -340,7 +344,7 @@ static void test_memory(void **state)
             model m;
             err e = {0};
             done = both[i]->read(both[i], STR(MIXED), &(read_opts){0}, &a, &m, NULL, &e);
-            assert_true(done || e.code == ERR_LIMIT);
+            assert_true(done || err_exhausted(&e));
             arena_free(&a);
         }
         assert_true(done);
@@ -433,7 +437,7 @@ static void test_write_back(void **state)
            "write value_type 1 (profiles[0].sample_type) \n");
 }
 
-/* A model with what text cannot hold. */
+/* A model with contents that text cannot represent. */
 static void make_model(arena *a, model *m)
 {
     builder b;
@@ -524,8 +528,8 @@ static void test_write_losses(void **state)
     arena_free(&a);
 }
 
-/* A name may not turn into something else when its line is read again. */
-static void test_names_stay_names(void **state)
+/* A name must not change how its line is split when it is read again. */
+static void test_ambiguous_names(void **state)
 {
     (void)state;
     static const struct {
@@ -585,7 +589,7 @@ static void test_original(void **state)
 
 /* ---- --no-extras ---- */
 
-static void test_without(void **state)
+static void test_no_extras(void **state)
 {
     (void)state;
     arena a = {0};
@@ -610,16 +614,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folded_read),
         cmocka_unit_test(test_collapsed_read),
-        cmocka_unit_test(test_types_from_outside),
+        cmocka_unit_test(test_types_from_options),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_detect),
         cmocka_unit_test(test_write_back),
         cmocka_unit_test(test_write_losses),
-        cmocka_unit_test(test_names_stay_names),
+        cmocka_unit_test(test_ambiguous_names),
         cmocka_unit_test(test_original),
-        cmocka_unit_test(test_without),
+        cmocka_unit_test(test_no_extras),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

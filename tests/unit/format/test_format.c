@@ -46,7 +46,7 @@ static buf packed(codec c, str s)
     return b;
 }
 
-/* "profiles/total of the first", enough to see that it is the same data. */
+/* Returns "N/T": the number of profiles and the total of the first, to recognize equal data. */
 static int64_t total(const model *m, size_t i)
 {
     arena a = {0};
@@ -74,7 +74,7 @@ static void reads(str in, const char *format_name, size_t parts, framing framing
     }
     arena_free(&a);
 
-    /* The same as a stream. */
+    /* A stream must give the same result. */
     memory_source m = memory_source_of(in);
     format_stream s;
     assert_true(format_stream_open(&s, &m.s, NULL, &a, &e));
@@ -89,7 +89,7 @@ static void reads(str in, const char *format_name, size_t parts, framing framing
     arena_free(&a);
 }
 
-static void test_every_wrapping(void **state)
+static void test_compression_and_framing(void **state)
 {
     (void)state;
     str plain = example.bytes;
@@ -127,8 +127,8 @@ static void test_every_wrapping(void **state)
     arena_free(&a);
 }
 
-/* Drafts, log records and pprof inside the Collector's frames and beside OTLP: each is what its bytes
- * say, in memory and as a stream. */
+/* Drafts, log records and pprof may be in the Collector's frames together with OTLP. The bytes of
+ * each payload decide its format, in memory and as a stream. */
 static void test_payloads_of_any_format(void **state)
 {
     (void)state;
@@ -169,7 +169,8 @@ static void test_payloads_of_any_format(void **state)
     buf_free(&framed);
 }
 
-/* --from says what is in the frames; without it a payload that is nothing has an error with a place. */
+/* --from names the format inside the frames; without it an unknown payload gives an error with an
+ * offset. */
 static void test_forced_inside_frames(void **state)
 {
     (void)state;
@@ -190,7 +191,7 @@ static void test_forced_inside_frames(void **state)
     arena_free(&a);
 }
 
-static void fails(str in, const read_opts *o, err_code code, const char *says)
+static void fails(str in, const read_opts *o, err_code code, const char *message)
 {
     arena a = {0};
     document d;
@@ -199,21 +200,21 @@ static void fails(str in, const read_opts *o, err_code code, const char *says)
     assert_false(format_read(in, o, &a, &d, &e));
     assert_int_equal(e.code, code);
     err_text(&e, text, sizeof text);
-    if (strcmp(text, says) != 0) fail_msg("says `%s`", text);
+    if (strcmp(text, message) != 0) fail_msg("message `%s`", text);
     arena_free(&a);
 }
 
-static void test_errors_know_their_place(void **state)
+static void test_error_offsets(void **state)
 {
     (void)state;
     fails(STR(""), NULL, ERR_MALFORMED, "the input is empty");
     fails(STR("hello, world"), NULL, ERR_UNSUPPORTED,
-          "no format that kiln knows (`kiln formats` lists them, --from forces one)");
+          "unknown format (`kiln formats` lists the formats; --from selects one)");
     buf framed = {0};
     put_frame(&framed, STR("\x0a\x00"));
     put_frame(&framed, STR("\x12\x03\x0a\x7f\x00"));
     fails(buf_view(&framed), NULL, ERR_MALFORMED,
-          "field 1 wants 127 bytes, 1 are left (byte 12, at payload[1].dictionary)");
+          "field 1 needs 127 bytes, 1 are left (byte 12, at payload[1].dictionary)");
     buf_free(&framed);
     fails(example.bytes, &(read_opts){.from = &format_otlp_json}, ERR_MALFORMED,
           "expected a value, found byte 0xf2 (byte 1)");
@@ -234,14 +235,14 @@ static void test_limits(void **state)
         arena small = {.budget = budget};
         e = (err){0};
         done = format_read(buf_view(&gz), NULL, &small, &d, &e);
-        assert_true(done || e.code == ERR_LIMIT);
+        assert_true(done || err_exhausted(&e));
         arena_free(&small);
     }
     assert_true(done);
     buf_free(&gz);
 }
 
-static void test_stream_memory_stays(void **state)
+static void test_stream_memory_is_bounded(void **state)
 {
     (void)state;
     buf framed = {0};
@@ -263,7 +264,7 @@ static void test_stream_memory_stays(void **state)
     buf_free(&framed);
 }
 
-/* ---- files of others ---- */
+/* ---- files of other tools ---- */
 
 #define HEAD(bytes)                                                                                \
     {                                                                                              \
@@ -272,8 +273,8 @@ static void test_stream_memory_stays(void **state)
 
 static const struct {
     str head;
-    const char *says;
-} foreigners[] = {
+    const char *message;
+} foreign_files[] = {
     {HEAD("go 1.24 trace\0\0\0\x01"), "a Go execution trace: `go tool trace -pprof=sched"},
     {HEAD("JAVA PROFILE 1.0.2\0"), "a Java heap dump (HPROF)"},
     {HEAD("# callgrind format\nversion: 1\n"), "a Callgrind profile: https://www.speedscope.app"},
@@ -290,12 +291,12 @@ static const struct {
     {HEAD("Running Time\tSelf (ms)\t\tSymbol Name\n"), "a call tree copied from Instruments"},
     {HEAD("<?xml version=\"1.0\"?>\n<trace-query-result>"), "an xctrace export (Instruments)"},
     {HEAD("Analysis of sampling app (pid 1)"), "a macOS sample report"},
-    {HEAD("CPU     ID                    FUNCTION:NAME\n"), "output of DTrace"},
-    {HEAD("Attaching 1 probe...\n@[\n    main+12\n]: 3\n"), "output of bpftrace"},
-    {HEAD("@ inst_retired.any [35705 samples]\n\n20.86%"), "output of pmcstat"},
+    {HEAD("CPU     ID                    FUNCTION:NAME\n"), "DTrace output"},
+    {HEAD("Attaching 1 probe...\n@[\n    main+12\n]: 3\n"), "bpftrace output"},
+    {HEAD("@ inst_retired.any [35705 samples]\n\n20.86%"), "pmcstat output"},
     {HEAD("2024-01-01 00:00:00\nFull thread dump OpenJDK"), "a Java thread dump"},
-    {HEAD("goroutine 41 [running]:\nruntime/pprof"), "a dump of goroutines"},
-    {HEAD("v8-version,6,0,287,53,0\n"), "a log of V8 (--prof)"},
+    {HEAD("goroutine 41 [running]:\nruntime/pprof"), "a goroutine dump"},
+    {HEAD("v8-version,6,0,287,53,0\n"), "a V8 log (--prof)"},
     {HEAD("{\"version\":1.2,\"mode\":\"wall\",\"gc_samples\":4"), "a stackprof dump in JSON"},
     {HEAD("\x04\x08{\x0d:\x0cversion"), "a stackprof dump: `stackprof --stackcollapse"},
     {HEAD("SLOW\xf3\0\x20\0"), "an Android method trace"},
@@ -324,38 +325,38 @@ static const struct {
     {HEAD("%PDF-1.7\n"), "a PDF document"},
     {HEAD("<?xml version=\"1.0\"?>\n<svg width=\"1\">"), "an SVG picture"},
     {HEAD("<!DOCTYPE html>\n<html>"), "a web page"},
-    {HEAD("\n\n \n"), "nothing but blanks"},
+    {HEAD("\n\n \n"), "contains only whitespace"},
 };
 
-/* The library and /upload give these texts, too: they name no option of ours. */
+/* The library and /upload return these messages too, so they mention no command-line option. */
 static void test_foreign_files(void **state)
 {
     (void)state;
-    assert_true(ARRAY_LEN(foreigners) >= 30);
-    for (size_t i = 0; i < ARRAY_LEN(foreigners); i++) {
+    assert_true(ARRAY_LEN(foreign_files) >= 30);
+    for (size_t i = 0; i < ARRAY_LEN(foreign_files); i++) {
         arena a = {0};
         document d;
         err e = {0};
         char text[400];
-        if (format_read(foreigners[i].head, NULL, &a, &d, &e))
-            fail_msg("%s was read as %s", foreigners[i].says, d.format->name);
+        if (format_read(foreign_files[i].head, NULL, &a, &d, &e))
+            fail_msg("%s was read as %s", foreign_files[i].message, d.format->name);
         err_text_plain(&e, text, sizeof text);
-        if (e.code != ERR_UNSUPPORTED || !strstr(text, foreigners[i].says))
-            fail_msg("%s: says `%s`", foreigners[i].says, text);
+        if (e.code != ERR_UNSUPPORTED || !strstr(text, foreign_files[i].message))
+            fail_msg("%s: message `%s`", foreign_files[i].message, text);
         if (strstr(text, "--from") || strstr(text, "kiln formats")) fail_msg("%s", text);
         arena_free(&a);
     }
-    /* A message of OTLP may hold any words: they do not make it something else. */
+    /* An OTLP message is detected as OTLP whatever words it contains. */
     assert_null(foreign_find(STR("\n@\n\x10"
                                  "Full thread dump ]: \x12\x01")));
     err e = {0};
     char text[400];
-    foreign_refuse(STR("hello"), &e);
-    assert_string_equal(err_text_plain(&e, text, sizeof text), "no format that kiln knows");
+    foreign_reject(STR("hello"), &e);
+    assert_string_equal(err_text_plain(&e, text, sizeof text), "unknown format");
 }
 
-/* Fields that nobody knows and no sample: something else, or newer than we are. */
-static void test_unknown_and_empty_is_not_fine(void **state)
+/* An input with unknown fields and no sample is rejected as another or a newer format. */
+static void test_unknown_fields_without_samples(void **state)
 {
     (void)state;
     static const char unknown[] = "\x0a\x09\x12\x07\x12\x05\xf2\x07\x02hi";
@@ -364,27 +365,29 @@ static void test_unknown_and_empty_is_not_fine(void **state)
     err e = {0};
     assert_false(format_read((str){unknown, sizeof unknown - 1}, NULL, &a, &d, &e));
     assert_int_equal(e.code, ERR_MALFORMED);
-    assert_non_null(strstr(e.msg, "no sample, and 1 field that otlp"));
+    assert_non_null(strstr(e.msg, "no samples, and 1 field unknown to otlp"));
     arena_free(&a);
 }
 
-static void test_zeros_and_names(void **state)
+static void test_zeros_and_suffixes(void **state)
 {
     (void)state;
     static const char zeros[4096];
     fails((str){zeros, sizeof zeros}, NULL, ERR_MALFORMED,
-          "nothing but 4096 zero bytes: a file system leaves such files after a crash");
+          "the input has only zero bytes (4096): file systems leave such files after a crash");
     buf gz = packed(CODEC_GZIP, (str){zeros, sizeof zeros});
     fails(buf_view(&gz), NULL, ERR_MALFORMED,
-          "nothing but 4096 zero bytes: a file system leaves such files after a crash");
+          "the input has only zero bytes (4096): file systems leave such files after a crash");
     buf_free(&gz);
-    /* Folded stacks without attributes are `collapsed`, too: a comment says so, as async-profiler calls its folded stacks .collapsed. */
+    /* Folded stacks without attributes are valid `collapsed` too: a comment identifies it, as
+     * async-profiler uses .collapsed for its folded stacks. */
     str text = STR("main;a 1\nmain;b 2\n");
     assert_ptr_equal(format_detect_named(text, STR("x")), &format_folded);
     assert_ptr_equal(format_detect_named(text, STR("x.collapsed")), &format_folded);
     str marked = STR("# collapsed stacks of the OTLP profiles draft\nmain;a 1\nmain;b 2\n");
     assert_ptr_equal(format_detect_named(marked, STR("x")), &format_collapsed);
-    assert_ptr_equal(format_detect_named(text, STR("x.arrays")), &format_folded); /* it is none */
+    assert_ptr_equal(format_detect_named(text, STR("x.arrays")),
+                     &format_folded); /* the bytes do not fit the suffix */
     assert_ptr_equal(format_detect_named(example.bytes, STR("x.arrays")), &format_otlp);
 }
 
@@ -403,7 +406,8 @@ static void test_names(void **state)
     assert_null(format_detect(STR("plain text")));
 }
 
-/* The input as it came, under the specification's name or ours; pprof only when asked for twice. */
+/* The unchanged input is stored with the format name of the specification or of Kiln; pprof only if
+ * the option is given twice. */
 static void test_keeps_the_original(void **state)
 {
     (void)state;
@@ -421,7 +425,7 @@ static void test_keeps_the_original(void **state)
     static const struct {
         str in;
         unsigned asked;
-        const char *name; /* NULL: not kept */
+        const char *name; /* NULL: not stored */
     } cases[] = {
         {{"main;work 3\n", 12}, 1, "folded"},
         {{speedscope, sizeof speedscope - 1}, 1, "speedscope"},
@@ -447,7 +451,8 @@ static void test_keeps_the_original(void **state)
     }
 }
 
-/* What a reader could not carry is in the original file; a file that was cut stays damaged. */
+/* If the original file is stored, losses count as carried. A truncated file still counts as
+ * damaged. */
 static void test_original_carries_losses(void **state)
 {
     (void)state;
@@ -476,13 +481,13 @@ static void test_original_carries_losses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_wrapping),
-        cmocka_unit_test(test_errors_know_their_place),
+        cmocka_unit_test(test_compression_and_framing),
+        cmocka_unit_test(test_error_offsets),
         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_stream_memory_stays),
+        cmocka_unit_test(test_stream_memory_is_bounded),
         cmocka_unit_test(test_foreign_files),
-        cmocka_unit_test(test_unknown_and_empty_is_not_fine),
-        cmocka_unit_test(test_zeros_and_names),
+        cmocka_unit_test(test_unknown_fields_without_samples),
+        cmocka_unit_test(test_zeros_and_suffixes),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_keeps_the_original),
         cmocka_unit_test(test_original_carries_losses),

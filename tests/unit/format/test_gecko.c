@@ -42,7 +42,7 @@ static const read_case cases[] = {
      " (root);f<http://u>:7:3;0x1010@/lib [id=4 name=T] 50@1001750000 9@1004500000\n"
      " (root);f<http://u>:7:3 [id=4 name=T] 0@1002500000\n  [id=4 name=T] 7@1003500000\n",
      NULL},
-    {"no start: the epoch is not known",
+    {"no start: the epoch is unknown",
      RAW("\"interval\":1", "[]", THREAD(RAW_SAMPLES("\"data\":[[0,1]]"))),
      "{ pid=3 }\nsamples/count period=1000000 1000000+1 time.epoch=unknown\n (root) [id=4 name=T] "
      "@1000000\n"
@@ -101,10 +101,9 @@ static const read_case cases[] = {
      "space/bytes 2000000+1\n m;g<g.js> [name=a] 8@2000000\n",
      NULL},
 
-    {"a stack that is not there",
-     RAW("\"startTime\":0", "[]", THREAD(RAW_SAMPLES("\"data\":[[3,1]]"))), NULL,
-     "samples: row 0 has stack 3 of 3 (at threads)"},
-    {"a frame that is not there",
+    {"an undefined stack", RAW("\"startTime\":0", "[]", THREAD(RAW_SAMPLES("\"data\":[[3,1]]"))),
+     NULL, "samples: row 0 has stack 3 of 3 (at threads)"},
+    {"an undefined frame",
      "{\"meta\":{},\"threads\":[{\"name\":\"x\",\"samples\":{\"stack\":[0],\"time\":[1]},"
      "\"stackTable\":{"
      "\"frame\":[4],\"prefix\":[null]}}]}",
@@ -114,7 +113,7 @@ static const read_case cases[] = {
      "\"stackTable\":{"
      "\"frame\":[0],\"prefix\":[0]},\"frameTable\":{\"func\":[0]}}]}",
      NULL, "stackTable: row 0 comes before its prefix (at thread x)"},
-    {"odd rows beside whole ones: a stack, a frame and a prefix that are not there",
+    {"invalid rows among valid ones: an undefined stack, frame and prefix",
      "{\"meta\":{\"startTime\":0},\"threads\":[{\"name\":\"x\",\"samples\":{\"stack\":[1,2,3,9],"
      "\"time\":[1,2,3,4]},\"stackTable\":{\"frame\":[0,1,7,1],\"prefix\":[null,0,1,8]},"
      "\"frameTable\":{\"func\":[0,1]},\"funcTable\":{\"name\":[0,1]},\"stringArray\":[\"m\",\"g\"]}"
@@ -123,10 +122,10 @@ static const read_case cases[] = {
      "samples/count 1000000+3000001\n m;g [name=x] @1000000 @2000000\n g [name=x] @3000000\n"
      "  [name=x] @4000000\n",
      "damaged 4"},
-    {"a row that is none", RAW("", "[]", THREAD(RAW_SAMPLES("\"data\":[7]"))), NULL,
+    {"an invalid row", RAW("", "[]", THREAD(RAW_SAMPLES("\"data\":[7]"))), NULL,
      "expected a row, found a number (byte 128, at thread T.samples.data[0])"},
-    {"no threads", "{\"meta\":{}}", NULL, "there are no threads"},
-    {"a thread that is none", "{\"threads\":[1]}", NULL,
+    {"no threads", "{\"meta\":{}}", NULL, "the profile has no threads"},
+    {"an invalid thread", "{\"threads\":[1]}", NULL,
      "expected a thread, found a number (byte 12, at threads[0])"},
 };
 
@@ -136,7 +135,7 @@ static void test_reading(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) check_read(&format_gecko, &cases[i]);
 }
 
-static void test_every_beginning(void **state)
+static void test_every_prefix(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 7; i++) check_truncation(&format_gecko, str_of(cases[i].in));
@@ -148,7 +147,7 @@ static void test_every_budget(void **state)
     for (size_t i = 0; i < 7; i++) check_budgets(&format_gecko, str_of(cases[i].in));
 }
 
-/* The build id that breakpad's id was made of. */
+/* The build id that the Breakpad id was derived from. */
 static void test_build_id(void **state)
 {
     (void)state;
@@ -193,7 +192,7 @@ static void test_detect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reading),      cmocka_unit_test(test_every_beginning),
+        cmocka_unit_test(test_reading),      cmocka_unit_test(test_every_prefix),
         cmocka_unit_test(test_every_budget), cmocka_unit_test(test_build_id),
         cmocka_unit_test(test_detect),
     };

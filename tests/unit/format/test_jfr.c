@@ -1,4 +1,5 @@
-/* What recordings mean; made by hand (support/jfr_make.h).  Real ones: tests/e2e/jfr_oracle. */
+/* Tests the models of synthetic recordings (support/jfr_make.h). tests/e2e/jfr_oracle tests real
+ * ones. */
 #include "format/format.h"
 
 #include "../../support/jfr_example.h"
@@ -21,11 +22,11 @@ static void test_reads(void **state)
         assert_int_equal(l.v[0].concept, LOSS_EVENT_DETAIL);
         assert_string_equal(l.v[0].carried_as, "thread.state");
         assert_string_equal(l.v[0].path, "jdk.ExecutionSample.state");
-        assert_u64(l.v[0].count, 5); /* and two classes */
+        assert_u64(l.v[0].count, 5); /* includes two classes */
         assert_int_equal(l.v[1].concept, LOSS_EVENT_DETAIL);
         assert_null(l.v[1].carried_as);
         assert_string_equal(l.v[1].path, "jdk.JavaMonitorEnter.address");
-        assert_u64(l.v[1].count, 1 + 3); /* and three frames' bytecode index */
+        assert_u64(l.v[1].count, 1 + 3); /* includes the bytecode index of three frames */
         assert_int_equal(l.v[2].concept, LOSS_METADATA);
         assert_int_equal(l.v[3].concept, LOSS_EVENT);
         assert_string_equal(l.v[3].path, "jdk.CPULoad");
@@ -68,7 +69,7 @@ static void test_settings(void **state)
         {"async cpu", {"event", "interval"}, {"itimer", "5000000"}, "cpu", "nanoseconds", 5000000},
         {"async wall", {"event", "interval"}, {"wall", "50ms"}, "wall", "nanoseconds", 50000000},
         {"counter", {"event", "interval"}, {"cache-misses", "1000"}, "cache-misses", "count", 1000},
-        {"nothing said", {"period"}, {"everyChunk"}, NULL, NULL, 0},
+        {"no period", {"period"}, {"everyChunk"}, NULL, NULL, 0},
         {"too large", {"period"}, {"99999999999 d"}, NULL, NULL, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -94,12 +95,12 @@ static void test_settings(void **state)
     }
 }
 
-static void test_own_events_and_batches(void **state)
+static void test_application_events_and_batches(void **state)
 {
     (void)state;
     jm m = opened(false);
     put_constants(&m);
-    for (uint64_t stack = 0; stack < 2; stack++) { /* one without a stack: no sample */
+    for (uint64_t stack = 0; stack < 2; stack++) { /* an event without a stack is not a sample */
         jm_begin(&m, T_OWN);
         jm_long(&m, 5001), jm_long(&m, 3), jm_be(&m, 0, 4), jm_long(&m, 2), jm_long(&m, stack);
         jm_end(&m);
@@ -229,7 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),    cmocka_unit_test(test_keeps_the_original),
-        cmocka_unit_test(test_settings), cmocka_unit_test(test_own_events_and_batches),
+        cmocka_unit_test(test_settings), cmocka_unit_test(test_application_events_and_batches),
         cmocka_unit_test(test_spans),    cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

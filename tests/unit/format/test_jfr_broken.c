@@ -1,4 +1,4 @@
-/* Recordings of several chunks, open, cut, damaged and hostile ones. */
+/* Tests recordings of several chunks, and unfinished, truncated, damaged and hostile ones. */
 #include "format/format.h"
 
 #include "../../support/jfr_example.h"
@@ -22,7 +22,7 @@ static void test_chunks(void **state)
                   "20000000 20000000");
     arena_free(&a);
 
-    /* A header that was cut, and bytes that are none. */
+    /* A truncated header, and bytes that are not a header. */
     ledger l = {0};
     buf_put(&m.out, "FLR\0\0\2", 6);
     assert_ok(read_it(&m, &(read_opts){.ledger = &l}, &a, &out, &e), &e);
@@ -37,7 +37,7 @@ static void test_chunks(void **state)
     buf_free(&m.out), buf_free(&one.out);
 }
 
-/* Killed recorders: what was flushed is whole. */
+/* After the recorder was killed, all flushed events are read. */
 static void test_open_chunk(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void test_open_chunk(void **state)
         jm m = example(false);
         m.out.p[64] = 4;
         if (!size_known) memset(m.out.p + 8, 0, 8);
-        jm_begin(&m, T_EXECUTION); /* being written */
+        jm_begin(&m, T_EXECUTION); /* still being written */
         buf_put(&m.out, "\x20", 1);
         m.out.p[m.event] = 100;
         arena a = {0};
@@ -61,7 +61,7 @@ static void test_open_chunk(void **state)
     }
 }
 
-/* A tail behind the last flush, of any length. */
+/* Any number of bytes may follow the last flush. */
 static void test_open_tail(void **state)
 {
     (void)state;
@@ -79,14 +79,14 @@ static void test_open_tail(void **state)
         ledger l = {0};
         assert_ok(read_it(&m, &(read_opts){.ledger = &l}, &a, &out, &e), &e);
         check_example(&out);
-        assert_u64(l.v[0].count, 2); /* not closed, and the tail */
+        assert_u64(l.v[0].count, 2); /* the open chunk, and the bytes after the last flush */
         arena_free(&a);
         buf_free(&one.out);
         free(p);
     }
 }
 
-/* Cut anywhere: an error while there is no header, then what is whole. */
+/* A file truncated inside the header gives an error; later, its complete events are read. */
 static void test_every_length(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void test_every_length(void **state)
         uint64_t all = 10, most = 0;
         size_t whole = m.out.n;
         for (size_t n = 0; n < whole; n++) {
-            char *p = malloc(n + 1); /* exactly n bytes: sanitizers see one more */
+            char *p = malloc(n + 1); /* exactly n bytes: sanitizers detect a read past the end */
             assert_non_null(p);
             memcpy(p, m.out.p, n);
             jm cut = {.out = {.p = p, .n = n}};
@@ -105,7 +105,7 @@ static void test_every_length(void **state)
             ledger l = {0};
             bool ok = read_it(&cut, &(read_opts){.ledger = &l}, &a, &out, &e);
             if (n == 0) {
-                assert_true(ok); /* no chunk at all; the caller refuses empty inputs */
+                assert_true(ok); /* no chunk at all; the caller rejects empty inputs */
             } else if (n < 68) {
                 assert_false(ok);
                 assert_int_equal(e.code, ERR_MALFORMED);
@@ -137,14 +137,14 @@ static void test_no_memory(void **state)
         if (done)
             check_example(&out);
         else
-            assert_int_equal(e.code, ERR_LIMIT);
+            assert_int_equal(e.code, ERR_MEMORY);
         arena_free(&a);
         assert_true(budget < 4 << 20);
     }
     buf_free(&m.out);
 }
 
-/* ---- broken ones ---- */
+/* ---- malformed recordings ---- */
 
 static void poke(jm *m, size_t at, const char *bytes, size_t n) { memcpy(m->out.p + at, bytes, n); }
 
@@ -171,22 +171,20 @@ static void test_errors(void **state)
         uint64_t offset;
     } cases[] = {
         {V9, ERR_UNSUPPORTED,
-         "JFR 0.9 of Oracle JDK 7 or 8 has another layout, which kiln does not read; record with "
+         "JFR 0.9 of Oracle JDK 7 or 8 has another layout, which Kiln does not read; record with "
          "JDK "
          "8u262 or newer",
          4},
-        {V3, ERR_UNSUPPORTED, "JFR 3.0 is newer than 2.x, the last that kiln reads", 4},
-        {MAGIC, ERR_MALFORMED, "no chunk begins here (\"FLR\" and a zero byte)", 0},
-        {SIZE, ERR_MALFORMED, "a chunk of 10 bytes: its header has 68", 8},
-        {TICKS, ERR_MALFORMED, "0 ticks a second", 56},
+        {V3, ERR_UNSUPPORTED, "JFR 3.0 is newer than 2.x, the last version that Kiln reads", 4},
+        {MAGIC, ERR_MALFORMED, "expected a chunk here (\"FLR\" and a zero byte)", 0},
+        {SIZE, ERR_MALFORMED, "the chunk size is 10 bytes, less than its header of 68", 8},
+        {TICKS, ERR_MALFORMED, "0 ticks per second", 56},
         {NO_METADATA, ERR_MALFORMED, "the chunk has no metadata", 0},
-        {ZERO, ERR_MALFORMED, "an event of no size or larger than what is left of the chunk", 68},
-        {LONG_EVENT, ERR_MALFORMED, "an event of no size or larger than what is left of the chunk",
-         68},
+        {ZERO, ERR_MALFORMED, "an event has size 0 or exceeds the rest of the chunk", 68},
+        {LONG_EVENT, ERR_MALFORMED, "an event has size 0 or exceeds the rest of the chunk", 68},
         {NO_TYPE, ERR_MALFORMED, "constants of type 777, which the metadata does not define", 0},
-        {CUT_METADATA, ERR_MALFORMED, "the metadata breaks off or refers to what it does not have",
-         0},
-        {CUT_EVENT, ERR_MALFORMED, "an event jdk.ExecutionSample breaks off", 0},
+        {CUT_METADATA, ERR_MALFORMED, "the metadata is truncated or has an undefined reference", 0},
+        {CUT_EVENT, ERR_MALFORMED, "an event jdk.ExecutionSample is truncated", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         jm m = cases[i].how == NO_METADATA ? (jm){0} : opened(false);
@@ -202,7 +200,7 @@ static void test_errors(void **state)
         case CUT_METADATA:
             offset = m.out.n + 10;
             jm_begin(&m, 0);
-            buf_put(&m.out, "\0\0\0\1\3\7", 6); /* a string of seven bytes that has one */
+            buf_put(&m.out, "\0\0\0\1\3\7", 6); /* the length is seven, but one byte follows */
             jm_byte(&m, 'x');
             jm_end(&m);
             offset = m.out.n - 1;
@@ -239,7 +237,7 @@ static void test_errors(void **state)
     }
 }
 
-/* Metadata that would make a naive reader loop, recurse or mix things up. */
+/* Metadata that would make a naive reader loop, recurse or confuse types. */
 static void test_hostile(void **state)
 {
     (void)state;
@@ -247,7 +245,7 @@ static void test_hostile(void **state)
     static jm_class c[N + ARRAY_LEN(classes)];
     static char names[N][8];
     memcpy(c, classes, sizeof classes);
-    /* A tower of structs, each with five of the next, that holds nothing at the bottom: 5^59 of them. */
+    /* Nested structs, each with five of the next and an empty one at the bottom: 5^59 in all. */
     for (unsigned i = 0; i < N; i++) {
         snprintf(names[i], sizeof names[i], "t%u", i);
         c[ARRAY_LEN(classes) + i] = (jm_class){.id = 100 + i, .name = names[i]};
@@ -259,9 +257,9 @@ static void test_hostile(void **state)
     jm_chunk(&m, header);
     jm_metadata(&m, c, ARRAY_LEN(c));
     put_constants(&m);
-    put_execution(&m, 5000, 1, 12345); /* a stack that is nowhere */
+    put_execution(&m, 5000, 1, 12345); /* an undefined stack */
     jm_begin(&m, 100), jm_end(&m);
-    jm_begin(&m, 4096), jm_end(&m); /* a type that is nowhere */
+    jm_begin(&m, 4096), jm_end(&m); /* an undefined type */
     jm_chunk_end(&m);
     arena a = {.budget = 8 << 20};
     err e = {0};
@@ -284,13 +282,13 @@ static void test_hostile(void **state)
     jm_end(&m);
     jm_chunk_end(&m);
     assert_false(read_it(&m, NULL, &a, &out, &e));
-    assert_string_equal(e.msg, "constants of type 159, which the metadata defines within itself");
+    assert_string_equal(e.msg, "constants of type 159, which the metadata defines recursively");
     arena_free(&a);
     buf_free(&m.out);
 }
 
-/* The same constants asked for as text and as stacks. */
-static void test_mixed_up(void **state)
+/* The same constants are used as text and as stacks. */
+static void test_constants_of_two_kinds(void **state)
 {
     (void)state;
     static jm_class c[ARRAY_LEN(classes)];
@@ -313,7 +311,8 @@ static void test_mixed_up(void **state)
     buf_free(&m.out);
 }
 
-/* Every byte changed in turn: no crash, no endless loop, an error with a place or a checked model. */
+/* Changes every byte in turn: no crash, no endless loop; the result is an error with an offset or a
+ * checked model. */
 static void test_every_byte(void **state)
 {
     (void)state;
@@ -343,7 +342,7 @@ int main(void)
         cmocka_unit_test(test_chunks),     cmocka_unit_test(test_open_chunk),
         cmocka_unit_test(test_open_tail),  cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_hostile),    cmocka_unit_test(test_mixed_up),
+        cmocka_unit_test(test_hostile),    cmocka_unit_test(test_constants_of_two_kinds),
         cmocka_unit_test(test_every_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The file: modes, byte orders, compression, what is cut or wrong.  Real files are judged by
- * `perf script` in tests/e2e/perf_oracle. */
+/* Reads perf.data files: modes, byte orders, compression, truncated and invalid files.
+ * tests/e2e/perf_oracle compares real files with `perf script`. */
 #include "perf_file.h"
 
 #include <zstd.h>
@@ -31,7 +31,7 @@ static void check_standard(const result *r)
     has_text(sample_attr(m, &s, "thread.name"), "old");
     assert_int_equal(sample_attr(m, &s, "thread.id")->i, 7);
     assert_int_equal(sample_attr(m, &s, "cpu.logical_number")->i, 1);
-    assert_null(sample_attr(m, &s, "process.pid")); /* one process: on the resource */
+    assert_null(sample_attr(m, &s, "process.pid")); /* with one process, the resource has it */
     assert_true(str_eq(m->resources.v[0].attrs.v[1].key, STR("process.pid")));
     assert_int_equal(m->resources.v[0].attrs.v[1].value.i, 7);
 
@@ -49,7 +49,7 @@ static void check_standard(const result *r)
              "deadbeef");
     has_text(sample_attr(m, &s, "thread.name"), "new");
 
-    s = at(m, 0, 2); /* the thread has its creator's name; nothing is mapped at 0x500000 */
+    s = at(m, 0, 2); /* the thread has the name of its creator; nothing is mapped at 0x500000 */
     assert_int_equal(sample_attr(m, &s, "thread.id")->i, 8);
     has_text(sample_attr(m, &s, "thread.name"), "new");
     assert_int_equal(frame(m, &s, 1)->mapping, 0);
@@ -96,7 +96,8 @@ static void test_other_byte_order(void **state)
     buf_free(&b), buf_free(&plain), buf_free(&data), buf_free(&data2);
 }
 
-/* data.size 0: the recorder was killed.  Then everything up to the end counts, zeros aside. */
+/* data.size 0 means that the recorder was killed. All records up to the end are read, except
+ * zeros. */
 static void test_killed(void **state)
 {
     (void)state;
@@ -113,7 +114,8 @@ static void test_killed(void **state)
     arena_free(&r.a), buf_free(&b), buf_free(&data);
 }
 
-/* Cut anywhere: an error, or the samples that are whole and a ledger entry; never fewer than before. */
+/* Every prefix gives an error, or the complete samples and a ledger entry; a longer one never gives
+ * fewer samples. */
 static void test_cut_at_every_byte(void **state)
 {
     (void)state;
@@ -123,7 +125,8 @@ static void test_cut_at_every_byte(void **state)
         const buf *b = mode ? &pipe : &file;
         size_t most = 0;
         for (size_t n = 0; n < b->n; n++) {
-            char *copy = malloc(n + 1); /* of its own, so that a sanitizer sees the end */
+            char *copy = malloc(n + 1); /* separate memory, so that a sanitizer detects a read past
+                                         * the end */
             memcpy(copy, b->p, n);
             result r;
             read_opts_into((str){copy, n}, (read_opts){0}, 0, &r);
@@ -156,7 +159,7 @@ static void test_out_of_memory(void **state)
         if (r.ok)
             check_standard(&r), once = true;
         else
-            assert_int_equal(r.e.code, ERR_LIMIT);
+            assert_int_equal(r.e.code, ERR_MEMORY);
         arena_free(&r.a);
     }
     assert_true(once);
@@ -218,7 +221,7 @@ static void test_compressed_limits(void **state)
     arena_free(&r.a), buf_free(&b), buf_free(&packed), buf_free(&data);
 }
 
-/* ---- wrong files ---- */
+/* ---- invalid files ---- */
 
 static void overlap(buf *b) { memset(b->p + 24, 0, 8), b->p[24] = 61; }
 static void beyond(buf *b) { b->p[32] = 1, b->p[35] = 1; }
@@ -246,11 +249,12 @@ static void test_errors(void **state)
     } cases[] = {
         {overlap, "the attrs section begins at byte 61, inside the header", "header", 24},
         {beyond, "the attrs section ends beyond the file", "header", 24},
-        {odd_header, "a header of 77 bytes: perf.data has 104 (file) or 16 (pipe)", "", 8},
-        {small_attr, "an event claims 8 bytes; the attribute section holds 144", "attrs[0]", 108},
-        {big_attr, "an event claims 2176 bytes; the attribute section holds 144", "attrs[0]", 108},
-        {no_attrs, "perf.data without a single event: nothing to read", "", NO_OFFSET},
-        {empty_record, "a record of 0 bytes cannot hold its own header of 8", "records[0]", 248},
+        {odd_header, "the header has 77 bytes, expected 104 (file) or 16 (pipe)", "", 8},
+        {small_attr, "an event claims 8 bytes; the attribute section has 144", "attrs[0]", 108},
+        {big_attr, "an event claims 2176 bytes; the attribute section has 144", "attrs[0]", 108},
+        {no_attrs, "this perf.data contains no events", "", NO_OFFSET},
+        {empty_record, "a record size of 0 bytes is smaller than its header of 8", "records[0]",
+         248},
         {short_comm, "a COMM record of 8 bytes is too short", "", 256},
         {huge_chain, "a sample of 80 bytes ends inside its call chain", "", 0},
     };
@@ -270,7 +274,7 @@ static void test_errors(void **state)
     }
     result r;
     read_opts_into(STR("PERFILE"), (read_opts){0}, 0, &r);
-    assert_string_equal(r.e.msg, "perf.data begins with PERFILE2; this does not");
+    assert_string_equal(r.e.msg, "expected PERFILE2 at the start of perf.data");
     arena_free(&r.a);
 }
 

@@ -1,4 +1,5 @@
-/* What records mean together: events, counters, clocks, off-CPU time, address spaces, order. */
+/* Replays combinations of records: events, counters, clocks, off-CPU time, address spaces,
+ * order. */
 #include "perf_file.h"
 
 /* ---- several events, counters, clocks ---- */
@@ -18,7 +19,7 @@ static void id_sample(buf *b, uint64_t id, uint64_t time, uint64_t period, const
     u64(b, 0), end(b, at_rec);
 }
 
-/* Events 0 and 1 with ids 100 and 101, in one file. */
+/* Builds a file with events 0 and 1, which have the ids 100 and 101. */
 static buf file_with_ids(const attr_spec s[2], const buf *data)
 {
     buf b = {0};
@@ -42,7 +43,7 @@ static void test_events(void **state)
     id_sample(&data, 101, 1, 60, NULL, 0);
     id_sample(&data, 100, 2, 50, NULL, 0);
     id_sample(&data, 101, 3, 61, NULL, 0);
-    id_sample(&data, 555, 4, 99, NULL, 0); /* of no event */
+    id_sample(&data, 555, 4, 99, NULL, 0); /* sample of an unknown event */
     buf b = file_with_ids(s, &data);
     result r;
     read_ok(&b, &r);
@@ -73,7 +74,7 @@ static void test_counters(void **state)
                        .read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP}};
     buf data = {0};
     id_sample(&data, 100, 1, 1, (uint64_t[]){1000, 100, 7, 101}, 4);
-    id_sample(&data, 100, 2, 1, (uint64_t[]){1500, 100, 7, 101}, 4); /* the second did not move */
+    id_sample(&data, 100, 2, 1, (uint64_t[]){1500, 100, 7, 101}, 4); /* the second did not change */
     buf b = file_with_ids(s, &data);
     result r;
     read_ok(&b, &r);
@@ -111,7 +112,7 @@ static void test_clocks(void **state)
 
     read_opts_into(buf_view(&pipe), (read_opts){0}, 0, &r);
     assert_true(r.ok);
-    assert_false(from_boot(&r.m, 0, &r.l)); /* the file knows its date */
+    assert_false(from_boot(&r.m, 0, &r.l)); /* the file has a date */
     arena_free(&r.a);
 
     buf_free(&pipe), buf_free(&data);
@@ -180,9 +181,9 @@ static void test_off_cpu_tracepoint(void **state)
     u64(&data, 12), u32(&data, 1), u32(&data, 8), zeros(&data, 8), u32(&data, 0), u32(&data, 24);
     buf_put(&data, "sched:sched_switch\0\0\0\0\0", 24), end(&data, at_rec);
     sched_switch(&data, 7, 100, 1007, 1, 1008);    /* 7 (1007 outside its namespace) sleeps */
-    sched_switch(&data, 8, 130, 1008, 0, 1007);    /* 8 is preempted, 7 goes on */
+    sched_switch(&data, 8, 130, 1008, 0, 1007);    /* 8 is preempted, 7 continues */
     sched_switch(&data, 7, 140, 1007, 0x10, 1009); /* 7 is dead */
-    sched_switch(&data, 8, 190, 1008, 2, 1009);    /* 8 runs: nobody said since when */
+    sched_switch(&data, 8, 190, 1008, 2, 1009);    /* 8 runs; the start is unknown */
     buf b = pipe_of(&s, 1, &data);
     result r;
     read_ok(&b, &r);

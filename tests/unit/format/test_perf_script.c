@@ -1,3 +1,4 @@
+/* Parses lines of `perf script`, and reads and writes its text. */
 #include "format/perf_script.h"
 
 #include "model/builder.h"
@@ -16,7 +17,7 @@ static void test_heads(void **state)
     (void)state;
     static const struct {
         const char *text;
-        const char *want; /* "comm|pid|tid|cpu|time|period|event|rest"; NULL: no head */
+        const char *want; /* "comm|pid|tid|cpu|time|period|event|rest"; NULL: not a header */
     } cases[] = {
         {"dd 29776 666709.771979:   10101010 cpu-clock: ",
          "dd|-1|29776|-1|666709771979000|10101010|cpu-clock|"},
@@ -47,7 +48,7 @@ static void test_heads(void **state)
         perf_script_head h;
         bool ok = perf_script_parse_head(str_of(cases[i].text), &h);
         if (ok != (cases[i].want != NULL))
-            fail_msg("%s: %s", cases[i].text, ok ? "is a head" : "is none");
+            fail_msg("%s: %s", cases[i].text, ok ? "is a header" : "is not a header");
         if (!ok) continue;
         char got[256], time[32] = "-", period[32] = "-";
         if (h.has_time) snprintf(time, sizeof time, "%" PRIu64, h.time_ns);
@@ -64,7 +65,7 @@ static void test_frames(void **state)
     (void)state;
     static const struct {
         const char *text;
-        const char *want; /* "address|symbol|binary|i(nlined)o(ffset)"; NULL: no frame */
+        const char *want; /* "address|symbol|binary|i(nlined)o(ffset)"; NULL: not a frame */
     } cases[] = {
         {"\t          414b3b fsnotify (/lib/modules/4.1/build/vmlinux)",
          "414b3b|fsnotify|/lib/modules/4.1/build/vmlinux|"},
@@ -87,7 +88,7 @@ static void test_frames(void **state)
         perf_script_frame f;
         bool ok = perf_script_parse_frame(str_of(cases[i].text), &f);
         if (ok != (cases[i].want != NULL))
-            fail_msg("%s: %s", cases[i].text, ok ? "is a frame" : "is none");
+            fail_msg("%s: %s", cases[i].text, ok ? "is a frame" : "is not a frame");
         if (!ok) continue;
         char got[256];
         snprintf(got, sizeof got, "%" PRIx64 "|%.*s|%.*s|%s%s", f.address, STR_ARG(f.symbol),
@@ -193,7 +194,7 @@ static void test_write(void **state)
     buf_free(&b), arena_free(&r.a);
 }
 
-/* What the text cannot say is in the ledger; names cannot break a line. */
+/* The ledger lists what the text cannot represent; names cannot break a line. */
 static void test_write_losses(void **state)
 {
     (void)state;
@@ -238,8 +239,8 @@ static void put_sample(builder *b, uint64_t time, int64_t value, uint32_t n_time
                    &(sample){.times = &time, .n_times = n_times, .values = &value, .n_values = 1});
 }
 
-/* Readers count blocks and stop at a time that goes back: in order over all profiles, a time in each, and types of the same samples
- * once. */
+/* Readers count blocks and stop when the time decreases: blocks are ordered across all profiles,
+ * each has a time, and types of the same samples are written once. */
 static void test_write_order(void **state)
 {
     (void)state;
@@ -255,7 +256,7 @@ static void test_write_order(void **state)
         p->sample_type = (value_type){builder_string(&b, str_of(types[i][0])),
                                       builder_string(&b, str_of(types[i][1]))};
         p->time_unix_nano = 100, p->duration_nano = 8;
-        if (i) { /* no times: spread over the window */
+        if (i) { /* no times: spread over the time range */
             put_sample(&b, 0, 7, 0);
             put_sample(&b, 0, 8, 0);
         } else {
@@ -305,7 +306,7 @@ static void test_tolerance(void **state)
     read_into(STR("just\ntext\n"), (read_opts){0}, 0, &r);
     assert_false(r.ok);
     assert_string_equal(
-        r.e.msg, "no line of perf script begins a sample: \"comm pid/tid [cpu] time: event:\"");
+        r.e.msg, "no line begins a sample of perf script: \"comm pid/tid [cpu] time: event:\"");
     assert_int_equal(r.e.offset, 0);
     arena_free(&r.a);
 }
@@ -321,11 +322,11 @@ static void test_detect(void **state)
                                          "just text\nand more"};
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         assert_int_equal(format_perf_script.detect(str_of(others[i])), 0);
-    /* -F prints what it is told to. */
+    /* -F selects the printed fields. */
     static const char *const fewer[] = {
         "dd 12 cycles: \n\t    414b3b read (/lib/libc.so)\n\n", /* comm,tid,event,ip,sym,dso */
         "dd 12/12 \n\t    414b3b read (/lib/libc.so)\n\n",      /* comm,pid,tid,ip,sym,dso */
-        "\ndd    12 \n\t    414b3b read\n\t    1 main\n\n", /* comm,tid,ip,sym; a blank line first */
+        "\ndd    12 \n\t    414b3b read\n\t    1 main\n\n", /* comm,tid,ip,sym; an empty line first */
         "V8 Worker 12 [001] \n\t    414b3b read (/lib/libc.so)\n\n", /* comm,tid,cpu,ip,sym,dso */
     };
     for (size_t i = 0; i < ARRAY_LEN(fewer); i++) {
@@ -358,7 +359,7 @@ static void test_cut_and_out_of_memory(void **state)
         if (r.ok)
             check_kirk(&r), once = true;
         else
-            assert_int_equal(r.e.code, ERR_LIMIT);
+            assert_int_equal(r.e.code, ERR_MEMORY);
         arena_free(&r.a);
     }
     assert_true(once);

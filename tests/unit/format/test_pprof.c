@@ -1,4 +1,5 @@
-/* profile.proto in and out: what goes where, what is refused and where, what memory and cuts do. */
+/* Reads and writes profile.proto: mapping, errors with their positions, memory limits and truncated
+ * input. */
 #include "../../support/pprof_text.h"
 #include "../../support/test.h"
 
@@ -6,7 +7,7 @@
 #include "model/builder.h"
 #include "wire/carried.h"
 
-/* ---- messages by hand ---- */
+/* ---- hand-written messages ---- */
 
 static void put_record(buf *out, uint32_t number, const uint64_t *v, uint32_t n)
 {
@@ -29,7 +30,7 @@ static void put_strings(buf *out, const char *const *v)
 static void raw(buf *out, const char *bytes, size_t n) { buf_put(out, bytes, n); }
 #define RAW(out, literal) raw((out), "" literal, sizeof(literal) - 1)
 
-/* Two types, two samples, everything that a profile can say. */
+/* Two types, two samples, and every field of a profile. */
 static buf full(void)
 {
     buf b = {0};
@@ -220,7 +221,7 @@ static void test_labels(void **state)
         {"none", L(""), "|"},
         {"text", L("\x1a\x04\x08\x02\x10\x03"), "k\"v\"|"},
         {"number with unit", L("\x1a\x06\x08\x02\x18\x07\x20\x05"), "k7 By|"},
-        {"nothing is the number 0", L("\x1a\x02\x08\x02"), "k0|"},
+        {"an empty label is the number 0", L("\x1a\x02\x08\x02"), "k0|"},
         {"empty text", L("\x1a\x04\x08\x02\x10\x0b"), "k\"\"|"},
         {"negative", L("\x1a\x0d\x08\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "k-1|"},
         {"text and number", L("\x1a\x06\x08\x02\x10\x03\x18\x07"), "k{str\"v\"num7}|"},
@@ -240,7 +241,7 @@ static void test_labels(void **state)
         {"a span alone is a label", L("\x1a\x04\x08\x08\x10\x09"), "span_id\"b7ad6b7169203331\"|"},
         {"upper case stays as written", L("\x1a\x04\x08\x06\x10\x07\x1a\x04\x08\x08\x10\x0a"),
          "trace_id\"0af7651916cd43dd8448eb211c80319c\"span_id\"B7AD6B7169203331\"|"},
-        {"two spans are no link",
+        {"two spans are not a link",
          L("\x1a\x04\x08\x06\x10\x07\x1a\x04\x08\x08\x10\x09\x1a\x04\x08\x08\x10\x03"),
          "trace_id\"0af7651916cd43dd8448eb211c80319c\"span_id[ \"b7ad6b7169203331\" \"v\"]|"},
     };
@@ -269,7 +270,7 @@ static void test_labels(void **state)
         buf out = written(&m, &(pprof_write_opts){.ledger = &l}), x = pprof_text(buf_view(&b)),
             y = pprof_text(buf_view(&out));
         if (!str_eq(buf_view(&x), buf_view(&y)) || l.n)
-            fail_msg("%s does not come back", cases[i].name);
+            fail_msg("%s is not restored", cases[i].name);
         buf_free(&b), buf_free(&got), buf_free(&out), buf_free(&x), buf_free(&y);
         arena_free(&a);
     }
@@ -286,16 +287,16 @@ static void test_errors(void **state)
         const char *want;
     } cases[] = {
         {L("\x0a"), "varint runs past the end of the message (byte 1)"},
-        {L("\x0a\x05\x08"), "field 1 wants 5 bytes, 1 are left (byte 0)"},
+        {L("\x0a\x05\x08"), "field 1 needs 5 bytes, 1 are left (byte 0)"},
         {L("\x08\x01"), "sample_type (field 1) is a varint, expected length-delimited (byte 0)"},
         {L("\x4a\x00"), "time_nanos (field 9) is length-delimited, expected a varint (byte 0)"},
-        {L("\x32\x01x"), "string_table[0] must be empty, it is \"x\" (byte 2)"},
+        {L("\x32\x01x"), "string_table[0] must be empty, but is \"x\" (byte 2)"},
         {L("\x32\x00\x0a\x02\x08\x07"),
          "type is string 7, the table has 1 (byte 4, at sample_type[0])"},
         {L("\x32\x00\x12\x00"),
-         "there are samples but no sample_type says what they count (byte 4)"},
+         "there are samples but no sample_type that defines their values (byte 4)"},
         {L("\x32\x00\x0a\x00\x12\x00"),
-         "the sample has 0 values, there are 1 sample types (byte 6, at sample[0])"},
+         "the sample has 0 values, but there are 1 sample types (byte 6, at sample[0])"},
         {L("\x32\x00\x0a\x00\x12\x03\x12\x01\x01\x12\x04\x12\x02\x01\x02"),
          "the sample has more values than the 1 sample types (byte 14, at sample[1])"},
         {L("\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x12\x00\x12\x00\x12\x00\x12\x00"),
@@ -303,10 +304,11 @@ static void test_errors(void **state)
         {L("\x32\x00\x0a\x00\x12\x04\x08\x07\x10\x01"),
          "no location has the id 7 (byte 6, at sample[0])"},
         {L("\x32\x00\x0a\x00\x12\x05\x0a\x01\x00\x10\x01"),
-         "location_id 0 names no location (byte 8, at sample[0])"},
+         "location_id 0 does not name a location (byte 8, at sample[0])"},
         {L("\x32\x00\x0a\x00\x12\x08\x10\x01\x1a\x04\x08\x00\x10\x05"),
          "str is string 5, the table has 1 (byte 12, at sample[0].label[0])"},
-        {L("\x32\x00\x22\x00"), "a location needs an id other than 0 (byte 4, at location[0])"},
+        {L("\x32\x00\x22\x00"),
+         "a location has the id 0, which means none (byte 4, at location[0])"},
         {L("\x32\x00\x2a\x02\x08\x01\x2a\x02\x08\x01"),
          "a second function has the id 1 (byte 8, at function[1])"},
         {L("\x32\x00\x22\x04\x08\x01\x10\x03"), "no mapping has the id 3 (byte 6, at location[0])"},
@@ -322,13 +324,13 @@ static void test_errors(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (int padded = 0; padded < 2;
-             padded++) { /* the quick reader gives up at the same place */
+             padded++) { /* padded: far from the end, so that the fast reader starts */
             arena a = {0};
             buf b = {0};
             raw(&b, cases[i].bytes, cases[i].n);
             bool other =
                 i < 2 || strstr(cases[i].want, "table has 1") || strstr(cases[i].want, "fewer");
-            if (padded && other) goto next; /* what follows changes the answer */
+            if (padded && other) goto next; /* the bytes that follow change the result */
             for (int k = 0; padded && k < 60; k++) RAW(&b, "\x32\x00");
             model m;
             err e = {0};
@@ -368,7 +370,7 @@ static void test_odd_but_legal(void **state)
     RECORD(&b, 4, 0xfffffffffffffff0, 0, 5); /* ids of any size */
     RECORD(&b, 4, 17, 0, 6);
     RAW(&b, "\x12\x12\x0a\x0b\xf0\xff\xff\xff\xff\xff\xff\xff\xff\x01\x11\x12\x01\x03\x20\x05");
-    RAW(&b, "\x9a\x06\x01x"); /* a field of the future */
+    RAW(&b, "\x9a\x06\x01x"); /* an unknown field */
     STRINGS(&b, "", "bad \xff text");
     pb_put_uint(&b, 9, (uint64_t)-5);
     model m = read_ok(buf_view(&b), &a, &l);
@@ -390,14 +392,14 @@ static void test_odd_but_legal(void **state)
     arena_free(&a);
 }
 
-/* ---- cuts and memory ---- */
+/* ---- truncation and memory ---- */
 
 static void test_cut_anywhere(void **state)
 {
     (void)state;
     buf b = full();
     for (size_t n = 0; n < b.n; n++) {
-        char *cut = malloc(n + 1); /* exactly n: a read beyond shows */
+        char *cut = malloc(n + 1); /* exactly n: a sanitizer detects a read past the end */
         cut = realloc(cut, n ? n : 1);
         memcpy(cut, b.p, n);
         arena a = {0};
@@ -423,14 +425,14 @@ static void test_memory(void **state)
         model m;
         err e = {0};
         done = pprof_decode(buf_view(&b), &(pprof_read_opts){0}, &a, &m, &e);
-        assert_true(done || e.code == ERR_LIMIT);
+        assert_true(done || err_exhausted(&e));
         arena_free(&a);
     }
     assert_true(done);
     buf_free(&b);
 }
 
-/* ---- writing what was no pprof ---- */
+/* ---- writing models that were not pprof ---- */
 
 typedef struct made {
     builder b;
@@ -554,7 +556,7 @@ static void test_timestamps(void **state)
     assert_false(ledger_lost(&l));
 }
 
-/* What has no label form becomes text, and is said. */
+/* Values without a label form become text, and the ledger lists them. */
 static void test_other_values(void **state)
 {
     (void)state;
@@ -585,7 +587,7 @@ static void test_detection(void **state)
     (void)state;
     buf b = full();
     assert_ptr_equal(format_detect(buf_view(&b)), &format_pprof);
-    assert_ptr_equal(format_detect((str){b.p, 40}), &format_pprof); /* cut off, still pprof */
+    assert_ptr_equal(format_detect((str){b.p, 40}), &format_pprof); /* truncated, still pprof */
     buf otlp = test_vector("v1_10/basic.bin");
     assert_ptr_equal(format_detect(buf_view(&otlp)), &format_otlp);
     assert_u64(format_pprof.detect(buf_view(&otlp)), 0);

@@ -1,3 +1,4 @@
+/* Reads and writes speedscope files: models as text, losses, errors. */
 #include "../../support/format_text.h"
 
 #include "format/speedscope.h"
@@ -30,7 +31,7 @@ static const read_case cases[] = {
      "samples/count value_scale=100\n a 150\n c 200\n a 100\n  25\n", NULL},
     {"bytes", FILE_OF(SAMPLED("bytes", "\"startValue\":0,\"endValue\":9,", "[[0,2]]", "[9]")),
      "space/bytes\n a;c 9\n", NULL},
-    {"evented, with a seam and an event of no length",
+    {"evented, with equal neighbours and an event of length 0",
      FILE_OF(EVENTED("milliseconds", "\"startValue\":0,\"endValue\":9,\"name\":null,",
                      "[" O(0, 0) "," O(1, 2) "," C(1, 5) "," O(1, 5) "," C(1, 6) "," O(2, 7) "," C(
                          2, 7) "," C(0, 9) "]")),
@@ -49,28 +50,28 @@ static const read_case cases[] = {
      ",\"profiles\":[" SAMPLED("none", "\"name\":\"1\",", "[]",
                                "[]") "," SAMPLED("none", "\"name\":\"2\",", "[]", "[]") "]}",
      "(py-spy 0.4)\nsamples/count name=1\nsamples/count name=2\n", NULL},
-    {"a broken profile beside a whole one",
+    {"an invalid profile next to a valid one",
      FILE_OF(SAMPLED("none", "", "[[[0]]]", "[1]") "," SAMPLED("none", "", "[[0]]", "[1]")),
      "samples/count\n a 1\n", "profile_refused 1"},
     {"times before 0",
      FILE_OF(SAMPLED("nanoseconds", "\"startValue\":-5,\"endValue\":5,", "[[0]]", "[10]")),
      "wall/nanoseconds 0+10 time.epoch=unknown\n a 10@0\n", "time 1"},
 
-    {"only a broken profile", FILE_OF(SAMPLED("none", "", "[[7]]", "[1]")), NULL,
+    {"only an invalid profile", FILE_OF(SAMPLED("none", "", "[[7]]", "[1]")), NULL,
      "frame 7 of 3 (byte 57, at profiles[0].samples[0])"},
     {"fewer weights", FILE_OF(SAMPLED("none", "", "[[0],[0]]", "[1]")), NULL,
      "there are fewer weights than samples (byte 77, at profiles[0].weights[1])"},
     {"more weights", FILE_OF(SAMPLED("none", "", "[[0]]", "[1,2]")), NULL,
      "there are more weights than samples (byte 74, at profiles[0])"},
     {"wrong frame on top", FILE_OF(EVENTED("none", "", "[" O(0, 0) "," C(1, 1) "]")), NULL,
-     "closes a frame that is not on top (byte 82, at profiles[0].events[1])"},
-    {"time goes back", FILE_OF(EVENTED("none", "", "[" O(0, 5) "," C(0, 1) "]")), NULL,
-     "the time goes back (byte 82, at profiles[0].events[1])"},
-    {"no unit of speedscope", FILE_OF(SAMPLED("parsecs", "", "[]", "[]")), NULL,
-     "no unit of speedscope: \"parsecs\" (byte 38, at profiles[0])"},
-    {"no profiles", "{" FRAMES "}", NULL, "there are no profiles"},
+     "closes a frame that is not the innermost (byte 82, at profiles[0].events[1])"},
+    {"time decreases", FILE_OF(EVENTED("none", "", "[" O(0, 5) "," C(0, 1) "]")), NULL,
+     "the time decreases (byte 82, at profiles[0].events[1])"},
+    {"unknown unit", FILE_OF(SAMPLED("parsecs", "", "[]", "[]")), NULL,
+     "unknown unit \"parsecs\" (byte 38, at profiles[0])"},
+    {"no profiles", "{" FRAMES "}", NULL, "the file has no profiles"},
     {"not an object", "[]", NULL, "expected an object, found an array (byte 0)"},
-    {"cut", "{\"profiles\":[", NULL, "the input ends where a value should be (byte 13)"},
+    {"truncated", "{\"profiles\":[", NULL, "the input ends where a value should be (byte 13)"},
 };
 
 static void test_reading(void **state)
@@ -93,7 +94,7 @@ static void test_every_budget(void **state)
     check_budgets(&format_speedscope, str_of(cases[4].in));
 }
 
-/* What is written reads back as the same, and says what it says. */
+/* The output reads back as the same model and has the expected text. */
 static void test_writing(void **state)
 {
     (void)state;
@@ -104,8 +105,9 @@ static void test_writing(void **state)
         err e = {0};
         ledger l = {0};
         buf out = {0};
-        bool ok = speedscope_read(str_of(cases[i].in), &(read_opts){0}, &a, &m, &e) &&
-                  speedscope_write(&m, &(write_opts){.ledger = &l}, &out, &e);
+        bool ok = speedscope_read(&format_speedscope, str_of(cases[i].in), &(read_opts){0}, &a, &m,
+                                  NULL, &e) &&
+                  speedscope_write(&format_speedscope, &m, &(write_opts){.ledger = &l}, &out, &e);
         assert_ok(ok, &e);
         buf_putc(&out, '\0');
         read_case back = {cases[i].name, out.p, cases[i].want, NULL};

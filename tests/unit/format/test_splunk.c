@@ -1,17 +1,17 @@
-/* Splunk's log records: the grammar of text, what a record may lack, and round trips. */
+/* Splunk's log records: the grammar of text, optional parts of a record, and round trips. */
 #include "../../support/test.h"
 
 #include "format/splunk_internal.h"
 #include "wire/base64.h"
 
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* tables: what is left out is 0 */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* tables: omitted fields are 0 */
 
 /* ---- frames ---- */
 
 static const struct {
     const char *text;
     bool columns, dotnet;
-    const char *name, *scope, *module, *file; /* name NULL: no frame */
+    const char *name, *scope, *module, *file; /* name NULL: not a frame */
     int line, column, line_end, column_end;
     bool native;
 } frame_cases[] = {
@@ -21,7 +21,7 @@ static const struct {
     {"at global.g(a.c:10:12)", 0, 0, "g", "global", "", "a.c", 10, 0, 12},
     {"at global.h(a.c:10:12 5:9)", 0, 0, "h", "global", "", "a.c", 10, 5, 12, 9},
     {"at global.i(a.c:10 5:9)", 0, 0, "i", "global", "", "a.c", 10, 5, 0, 9},
-    {"at f(a.c:12:10)", 0, 0, "f", "", "", "a.c", 12, 10}, /* G-8: no range runs backwards */
+    {"at f(a.c:12:10)", 0, 0, "f", "", "", "a.c", 12, 10}, /* G-8: a range never runs backwards */
     {"hashLoop(/srv/app.js:7:18)", 1, 0, "hashLoop", "", "", "/srv/app.js", 7, 18},
     {"anonymous(unknown:0:0)", 1, 0, "anonymous", "", "", ""},
     {"idle(unknown:-1)", 1, 0, "idle", "", "", ""},
@@ -252,7 +252,7 @@ static void test_example(void **state)
     assert_u64(m.dict.links.v[s.link].trace_id[15], 0xbc);
     assert_u64(m.dict.links.v[s.link].trace_id[14], 0x0a);
     assert_u64(m.dict.links.v[s.link].span_id[7], 1);
-    assert_u64(s.n_attrs, 1); /* kiln.stack.truncated, whatever its case */
+    assert_u64(s.n_attrs, 1); /* kiln.stack.truncated, in any case of letters */
     buf_free(&in);
     arena_free(&a);
 }
@@ -275,7 +275,7 @@ static void test_round_trip(void **state)
     arena_free(&a);
 }
 
-/* The two types of a pprof body are one record, also when a store put something in between. */
+/* The two types of a pprof body become one record, even if a store has separated them. */
 static void test_apart(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void test_apart(void **state)
     buf_free(&in), buf_free(&out[0]), buf_free(&out[1]);
 }
 
-/* JSON says the same as protobuf. */
+/* JSON gives the same model as protobuf. */
 static void test_json(void **state)
 {
     (void)state;
@@ -333,12 +333,12 @@ static void test_json(void **state)
     arena_free(&a);
 }
 
-/* A bad record is counted and the others stay; alone it is an error. */
+/* A bad record is counted and the others are read; alone it is an error. */
 static const struct {
     const char *kind, *body, *fails;
 } bad[] = {
-    {"pprof-gzip-base64", "%%%", "not base64: character 0 of the body is wrong"},
-    {"jfr", "x", "profiling.data.format is \"jfr\"; text and pprof-gzip-base64 can be read"},
+    {"pprof-gzip-base64", "%%%", "not base64: character 0 of the body is invalid"},
+    {"jfr", "x", "profiling.data.format is \"jfr\", expected text or pprof-gzip-base64"},
     {"pprof-gzip-base64", "H4sIAAAA", NULL},
     {"pprof-gzip-base64", "//////8=", NULL},
 };
@@ -378,7 +378,8 @@ static void test_truncated(void **state)
         arena a = {0};
         model m;
         err e = {0};
-        char *cut = malloc(n ? n : 1); /* its own block: the sanitizer sees a byte too far */
+        char *cut = malloc(n ? n : 1); /* separate memory: a sanitizer detects a read past the
+                                        * end */
         memcpy(cut, in.p, n);
         bool ok = read_it((str){cut, n}, &a, &m, NULL, &e);
         if (ok || e.code == ERR_OK || !e.msg[0]) fail_msg("%zu bytes: %s", n, e.msg);
@@ -399,14 +400,14 @@ static void test_memory(void **state)
         model m;
         err e = {0};
         done = read_it(buf_view(&in), &a, &m, NULL, &e);
-        if (!done && e.code != ERR_LIMIT) fail_msg("budget %zu: %d %s", budget, (int)e.code, e.msg);
+        if (!done && !err_exhausted(&e)) fail_msg("budget %zu: %d %s", budget, (int)e.code, e.msg);
         arena_free(&a);
         assert_true(budget < (64 << 20));
     }
     buf_free(&in);
 }
 
-/* The table of section 6 of the notes, row by row; S-56 to S-64. */
+/* Rules S-56 to S-64 for frames of native programs. */
 static void test_native_frames(void **state)
 {
     (void)state;
@@ -479,7 +480,8 @@ static void test_native_frames(void **state)
     }
 }
 
-/* The way back: what was split at the last `::` is joined again, dots of other languages stay. */
+/* Restores names: joins those that were split at the last `::`, and keeps dots of other
+ * languages. */
 static void test_native_names(void **state)
 {
     (void)state;
@@ -516,8 +518,8 @@ static void test_native_names(void **state)
     }
 }
 
-/* A body of the form that the agent writes, by a sender that says this about itself; the name of its
- * first frame and the state of its thread. */
+/* Bodies in the form of Kiln's agent: properties of the sender, expected name of the first frame
+ * and expected thread state. */
 static const struct {
     const char *key, *value, *state, *name, *thread;
 } senders[] = {
@@ -527,7 +529,7 @@ static const struct {
     {"telemetry.sdk.name", "kiln", "", "app::Worker::run", "runnable"},
     {"service.name", "demo", "linux.Thread.State: RUNNING", "app::Worker::run", "running"},
     {"telemetry.sdk.language", "cpp", "linux.Thread.State: IDLE", "app::Worker::run", "IDLE"},
-    /* Nothing says that the dot is not part of the name. */
+    /* Without these properties the dot is part of the name. */
     {"telemetry.sdk.language", "cpp", "RUNNING", "app::Worker.run", "RUNNING"},
     {"service.name", "demo", "java.lang.Thread.State: RUNNABLE", "app::Worker.run",
      "java.lang.Thread.State: RUNNABLE"},

@@ -1,3 +1,4 @@
+/* Reads V8 profiles: models as text, losses, errors, truncation. */
 #include "../../support/format_text.h"
 
 #define NODE(id, name, more)                                                                       \
@@ -18,13 +19,13 @@ static const read_case cpu[] = {
      "samples/count 11000+89000 time.epoch=unknown\n"
      " a" J ";(anonymous)" J " @11000 @16000\n a" J " @13000\n (idle)" J " @20000\n  @25000\n",
      NULL},
-    {"tables after samples, parents after children, a delta back",
+    {"tables after samples, parents after children, a negative delta",
      "{\"samples\":[3,2],\"timeDeltas\":[10,-4],\"nodes\":[" NODE(3, "x", ",\"parent\":2") "," NODE(
          2, "y", ",\"parent\":1") "," NODE(1, "(root)", "") "]}",
      "wall/nanoseconds 6000+4001 time.epoch=unknown\n y" J " 4000@6000\n y" J ";x" J " 0@10000\n"
      "samples/count 6000+4001 time.epoch=unknown\n y" J " @6000\n y" J ";x" J " @10000\n",
      NULL},
-    {"place of a function, what is not carried",
+    {"source location of a function, losses",
      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\",\"scriptId\":\"7\",\"url\":\"u."
      "js\","
      "\"lineNumber\":0,\"columnNumber\":9},\"positionTicks\":[{\"line\":1,\"ticks\":2}],"
@@ -52,33 +53,31 @@ static const read_case cpu[] = {
     {"wrapped", "{\"profile\":{\"nodes\":[" TREE "],\"samples\":[4]}}",
      "samples/count\n (idle)" J " 1\n", NULL},
 
-    /* What is odd costs what it explains, and is in the ledger. */
-    {"a node that is not there", "{\"nodes\":[" TREE "],\"samples\":[9,4,4]}",
+    /* An invalid reference loses only its own subtree and is counted in the ledger. */
+    {"an undefined node", "{\"nodes\":[" TREE "],\"samples\":[9,4,4]}",
      "samples/count\n (idle)" J " 2\n  1\n", "index_repaired 1"},
-    {"a node that is not there, with times",
+    {"an undefined node, with times",
      "{\"nodes\":[" TREE "],\"samples\":[9,4],\"timeDeltas\":[1,2]}",
      "wall/nanoseconds 1000+2001 time.epoch=unknown\n  2000@1000\n (idle)" J " 0@3000\n"
      "samples/count 1000+2001 time.epoch=unknown\n  @1000\n (idle)" J " @3000\n",
      "index_repaired 1"},
-    {"a child that is not there",
-     "{\"nodes\":[" NODE(1, "a", ",\"children\":[2]") "],\"samples\":[1]}",
+    {"an undefined child", "{\"nodes\":[" NODE(1, "a", ",\"children\":[2]") "],\"samples\":[1]}",
      "samples/count\n a" J " 1\n", "index_repaired 1"},
-    {"a parent that is not there",
-     "{\"nodes\":[" NODE(1, "a", ",\"parent\":7") "],\"samples\":[1]}",
+    {"an undefined parent", "{\"nodes\":[" NODE(1, "a", ",\"parent\":7") "],\"samples\":[1]}",
      "samples/count\n a" J " 1\n", "index_repaired 1"},
     {"an id twice", "{\"nodes\":[" NODE(1, "a", "") "," NODE(1, "b", "") "],\"samples\":[1]}",
      "samples/count\n a" J " 1\n", "index_repaired 1"},
     {"two parents", "{\"nodes\":[" TREE "," NODE(5, "x", ",\"children\":[3]") "],\"samples\":[3]}",
      "samples/count\n a" J ";(anonymous)" J " 1\n", "index_repaired 1"},
-    {"a circle",
+    {"a cycle",
      "{\"nodes\":[" NODE(1, "a", ",\"parent\":2") "," NODE(2, "b",
                                                            ",\"parent\":1") "],"
                                                                             "\"samples\":[1]}",
      "samples/count\n b" J ";a" J " 1\n", "index_repaired 1"},
-    {"no nodes", "{}", NULL, "there are neither nodes nor a head"},
-    {"a delta that is none", "{\"timeDeltas\":[1,true]}", NULL,
+    {"no nodes", "{}", NULL, "the profile has neither nodes nor a head"},
+    {"a delta that is not a number", "{\"timeDeltas\":[1,true]}", NULL,
      "expected a number, found true (byte 17, at timeDeltas[1])"},
-    {"cut", "{\"nodes\":[{\"id\":", NULL,
+    {"truncated", "{\"nodes\":[{\"id\":", NULL,
      "the input ends where a value should be (byte 16, at nodes[0])"},
 };
 
@@ -107,7 +106,7 @@ static void test_heap(void **state)
     for (size_t i = 0; i < ARRAY_LEN(heap); i++) check_read(&format_heapprofile, &heap[i]);
 }
 
-static void test_every_beginning(void **state)
+static void test_every_prefix(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 4; i++) check_truncation(&format_cpuprofile, str_of(cpu[i].in));
@@ -121,7 +120,7 @@ static void test_every_budget(void **state)
     check_budgets(&format_heapprofile, str_of(heap[0].in));
 }
 
-/* A tree deeper than the tokenizer goes. */
+/* A tree deeper than the tokenizer's limit. */
 static void test_deep(void **state)
 {
     (void)state;
@@ -163,12 +162,9 @@ static void test_detect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_every_beginning),
-        cmocka_unit_test(test_every_budget),
-        cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_cpu),          cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_every_prefix), cmocka_unit_test(test_every_budget),
+        cmocka_unit_test(test_deep),         cmocka_unit_test(test_detect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

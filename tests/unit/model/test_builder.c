@@ -1,14 +1,15 @@
-/* Interning: the same value is the same entry, entry 0 is the zero value, order is first use. */
+/* The builder: equal values share an entry, entry 0 is the zero value, entries are in order of
+ * first use. */
 #include "../../support/test.h"
 
 #include "model/builder.h"
-#include "model/graft.h"
+#include "model/importer.h"
 
 #include <string.h>
 
 static const uint8_t trace_0[16], trace_1[16] = {1}, span_0[8], span_1[8] = {9};
 
-/* One of everything; returns the stack. */
+/* Adds one entry to every table and returns the stack. */
 static uint32_t build_tables(builder *b)
 {
     uint32_t attr = builder_attribute_str(b, STR("profile.frame.type"), STR("native"));
@@ -60,13 +61,14 @@ static void zero_values_are_entry_zero(void **state)
     assert_u64(builder_link(&b, trace_0, span_0), 0);
     assert_u64(builder_attribute(&b, (str){0}, &(any){0}, (str){0}), 0);
     assert_u64(builder_stack(&b, NULL, 0), 0);
-    /* A key without a value is something: it is there and empty (P-30). */
+    /* A key without a value is an entry of its own (P-30). */
     assert_u64(builder_attribute(&b, STR("k"), &(any){0}, (str){0}), 1);
-    /* So is a value of the default of its type. */
+    /* So is the default value of a type. */
     assert_u64(builder_attribute_int(&b, STR("k"), 0), 2);
     assert_u64(builder_attribute_bool(&b, STR("k"), false), 3);
     assert_u64(builder_attribute_str(&b, STR("k"), STR("")), 4);
-    assert_u64(builder_stack(&b, (uint32_t[]){0}, 1), 1); /* one unknown frame is no empty stack */
+    assert_u64(builder_stack(&b, (uint32_t[]){0}, 1),
+               1); /* one unknown frame is not an empty stack */
     model m;
     err e = {0};
     assert_ok(builder_finish(&b, &m, &e), &e);
@@ -75,7 +77,7 @@ static void zero_values_are_entry_zero(void **state)
     arena_free(&a);
 }
 
-/* Values that differ in one thing only. */
+/* Values that differ in one property only. */
 static void near_values_stay_apart(void **state)
 {
     (void)state;
@@ -111,7 +113,7 @@ static void near_values_stay_apart(void **state)
     arena_free(&a);
 }
 
-/* Strings are copied unless borrowed: the caller's memory may go away. */
+/* Strings are copied unless borrowed, so the caller may free its memory. */
 static void strings_are_copied(void **state)
 {
     (void)state;
@@ -183,12 +185,12 @@ static void envelope_nests(void **state)
     sample s = sample_at(&m, &m.profiles.v[11], 1);
     assert_int_equal(s.values[1], -6);
     assert_u64(s.times[1], 200);
-    assert_null(m.profiles.v[11].value_span.off); /* all alike: no offsets */
+    assert_null(m.profiles.v[11].value_span.off); /* all samples have the same length: no offsets */
     assert_null(m.profiles.v[11].link);
     arena_free(&a);
 }
 
-/* A sample without resource, scope or profile gets them. */
+/* A resource, scope and profile are added for a sample without them. */
 static void a_sample_alone_is_enough(void **state)
 {
     (void)state;
@@ -231,7 +233,7 @@ static void mixed_shapes_have_offsets(void **state)
     arena_free(&a);
 }
 
-/* The seed of the tables never shows. */
+/* The seed of hash tables does not affect the result. */
 static void seed_does_not_matter(void **state)
 {
     (void)state;
@@ -269,7 +271,7 @@ static void out_of_memory_is_a_loop(void **state)
         err e = {0};
         bool ok = builder_init(&b, &a);
         keyvalue kv = {.key = STR("host"), .value = {.kind = ANY_STRING, .n = 1, .s = "h"}};
-        if (ok) { /* callers may go on and ask once, at the end */
+        if (ok) { /* callers may continue and check once, at the end */
             builder_resource(&b, &(resource){.attrs = {&kv, 1}, .present = true})->n_scopes = 0;
             builder_scope(&b, &(scope){.attrs = {&kv, 1}, .present = true});
             builder_profile(&b)->period = 1;
@@ -282,7 +284,7 @@ static void out_of_memory_is_a_loop(void **state)
                     &(sample){
                         .stack = stack, .values = &v, .n_values = 1, .attrs = &attr, .n_attrs = 1});
             ok = builder_finish(&b, &m, &e);
-            if (!ok) assert_int_equal(e.code, ERR_LIMIT);
+            if (!ok) assert_int_equal(e.code, ERR_MEMORY);
         }
         if (ok) assert_u64(m.profiles.v[0].n_samples, 20);
         assert_true(a.peak <= budget);
@@ -291,8 +293,8 @@ static void out_of_memory_is_a_loop(void **state)
     }
 }
 
-/* A dictionary that is taken over without a search, and then another one: what both have is found, whatever the seed.  Two attributes
- * of the first share their key. */
+/* Adds a dictionary with `unique` and then another one: common entries are found with any seed.
+ * Two attributes of the first share a key. */
 static void what_was_unique_is_found(void **state)
 {
     (void)state;
@@ -300,7 +302,7 @@ static void what_was_unique_is_found(void **state)
         arena from = {0}, work = {0}, a = {.seed = seed};
         builder b;
         model m;
-        graft g;
+        importer g;
         err e = {0};
         assert_true(builder_init(&b, &from));
         uint32_t one = builder_attribute_str(&b, STR("build_id"), STR("1")),
@@ -314,11 +316,11 @@ static void what_was_unique_is_found(void **state)
         builder to;
         assert_true(builder_init(&to, &a));
         to.unique = true;
-        assert_true(graft_init(&g, &to, &m, &work));
-        uint32_t first = graft_stack(&g, stack);
+        assert_true(importer_init(&g, &to, &m, &work));
+        uint32_t first = importer_stack(&g, stack);
         assert_true(builder_index(&to));
-        assert_true(graft_init(&g, &to, &m, &work));
-        assert_u64(graft_stack(&g, stack), first);
+        assert_true(importer_init(&g, &to, &m, &work));
+        assert_u64(importer_stack(&g, stack), first);
         assert_u64(to.m.dict.strings.n, m.dict.strings.n);
         assert_u64(to.m.dict.mappings.n, 3);
         arena_free(&from), arena_free(&work), arena_free(&a);

@@ -1,4 +1,4 @@
-/* Which mapping is the main binary, and that it comes first. */
+/* The main binary is recognized and becomes the first mapping. */
 #include "../../support/test.h"
 
 #include "model/builder.h"
@@ -15,8 +15,8 @@ static keyvalue text(const char *key, const char *value)
                       .value = {.kind = ANY_STRING, .n = (uint32_t)strlen(value), .s = value}};
 }
 
-/* A model with a location in every file, and a resource for each path and name. */
-static model made(arena *a, const char *const (*who)[2], size_t n)
+/* A model with one location per file, and one resource per path and name. */
+static model made(arena *a, const char *const (*ctx)[2], size_t n)
 {
     builder b;
     model m;
@@ -30,8 +30,8 @@ static model made(arena *a, const char *const (*who)[2], size_t n)
     for (size_t i = 0; i < n; i++) {
         keyvalue kv[2];
         size_t k = 0;
-        if (who[i][0]) kv[k++] = text("process.executable.path", who[i][0]);
-        if (who[i][1]) kv[k++] = text("process.executable.name", who[i][1]);
+        if (ctx[i][0]) kv[k++] = text("process.executable.path", ctx[i][0]);
+        if (ctx[i][1]) kv[k++] = text("process.executable.name", ctx[i][1]);
         builder_resource(&b, &(resource){.attrs = {kv, k}});
         builder_scope(&b, &(scope){0});
         profile *p = builder_profile(&b);
@@ -45,7 +45,7 @@ static model made(arena *a, const char *const (*who)[2], size_t n)
     return m;
 }
 
-/* Every location is where it was; its address says where that is. */
+/* Checks that every location is still in its file, which its address identifies. */
 static void assert_places(const model *m)
 {
     for (size_t i = 1; i < m->dict.locations.n; i++) {
@@ -69,15 +69,17 @@ static void assert_order(const model *m, const char *want)
 }
 
 static const struct {
-    const char *who[3][2]; /* path, name of each resource */
+    const char *ctx[3][2]; /* path and name of each resource */
     size_t n;
-    const char *want; /* the files by number */
+    const char *want; /* the expected order of the files, by number */
 } cases[] = {
     {{{NULL, NULL}}, 1, "01234"},
     {{{"/usr/bin/sh", "sh"}}, 1, "30124"},
-    {{{"/opt/app/bin/app", "app"}}, 1, "20134"}, /* the path counts, not the first of that name */
-    {{{NULL, "app"}}, 1, "20134"},               /* replaced since */
-    {{{"/elsewhere/sh", NULL}}, 1, "30124"},     /* a sender that writes base names */
+    {{{"/opt/app/bin/app", "app"}},
+     1,
+     "20134"},                     /* the path decides, not the first file with that name */
+    {{{NULL, "app"}}, 1, "20134"}, /* the file was replaced */
+    {{{"/elsewhere/sh", NULL}}, 1, "30124"}, /* a sender that writes base names */
     {{{"/no/such", NULL}}, 1, "01234"},
     {{{"/no/such", NULL}, {"/usr/bin/sh", NULL}}, 2, "30124"},
     {{{"/usr/bin/sh", NULL}, {"app", NULL}, {"/usr/bin/sh", NULL}}, 3, "34012"},
@@ -89,7 +91,7 @@ static void test_resources(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         arena a = {0};
-        model m = made(&a, cases[i].who, cases[i].n);
+        model m = made(&a, cases[i].ctx, cases[i].n);
         model_executables_first(&m);
         assert_order(&m, cases[i].want);
         model_executables_first(&m);
@@ -102,8 +104,8 @@ static void test_list(void **state)
 {
     (void)state;
     arena a = {0};
-    static const char *const nobody[1][2];
-    model m = made(&a, nobody, 1);
+    static const char *const no_names[1][2];
+    model m = made(&a, no_names, 1);
     model_mappings_first(&m, (uint32_t[]){0, 99, 5, 5, 3}, 5);
     assert_order(&m, "42013");
     model_mappings_first(&m, NULL, 0);
@@ -111,15 +113,15 @@ static void test_list(void **state)
     arena_free(&a);
 }
 
-/* The order says what is the main binary: no merge changes that, canonical or not. */
+/* The order of mappings identifies the main binary; merging keeps it, canonical or not. */
 static void test_merged(void **state)
 {
     (void)state;
-    static const char *const nobody[1][2];
+    static const char *const no_names[1][2];
     for (int how = 0; how < 4; how++) {
         arena a = {0};
         err e = {0};
-        model m = made(&a, nobody, 1), n = made(&a, nobody, 1), out;
+        model m = made(&a, no_names, 1), n = made(&a, no_names, 1), out;
         model_mappings_first(&m, (uint32_t[]){4}, 1);
         model_mappings_first(&n, (uint32_t[]){3}, 1);
         const model *in[] = {&m, &n};

@@ -1,4 +1,5 @@
-/* One entry per concept, stage and fate; counts add up and the first example stays. */
+/* The ledger: one entry per concept, stage and outcome; counts add up and the first example
+ * stays. */
 #include "../../support/test.h"
 
 #include "model/ledger.h"
@@ -18,7 +19,7 @@ static void counts_and_first_example(void **state)
     assert_string_equal(l.v[0].path, "profiles[0]");
     assert_string_equal(l.v[0].value, "first");
     assert_string_equal(l.v[0].carried_as, "pprof.profile.comment");
-    assert_false(ledger_lost(&l)); /* all of it travelled */
+    assert_false(ledger_lost(&l)); /* everything was carried */
     ledger_add(&l, STAGE_READ, LOSS_COMMENTS, NULL, "profiles[2]", (str){0});
     ledger_add(&l, STAGE_WRITE, LOSS_COMMENTS, NULL, NULL, (str){0});
     assert_u64(l.n, 3);

@@ -1,4 +1,5 @@
-/* Merging: what is one sample, what is dropped, what is kept, and that order does not matter. */
+/* Merging: which samples are joined, which entries are dropped, and that the order of inputs
+ * does not matter. */
 #include "../../support/digest.h"
 #include "../../support/random_model.h"
 #include "../../support/test.h"
@@ -53,7 +54,7 @@ static model make(arena *a, const char *type, const obs *v, size_t n)
     return m;
 }
 
-/* "leaf/attrs/link = values @ times; ..." in order */
+/* Writes "leaf/attrs/link = values @ times; ...", in order. */
 static void text_of(const model *m, char *out, size_t n)
 {
     buf b = {0};
@@ -92,7 +93,7 @@ static const struct {
     obs a[4], b[4];
     size_t n_a, n_b;
     const char *want;
-    loss_concept loses; /* LOSS_CONCEPT_COUNT: nothing */
+    loss_concept loses; /* LOSS_CONCEPT_COUNT: no loss */
 } joins[] = {
     {"equal stacks add up",
      {{"f", V(1)}, {"g", V(2)}},
@@ -101,7 +102,7 @@ static const struct {
      1,
      "f = 1; g = 12; | ",
      LOSS_CONCEPT_COUNT},
-    {"inside one input too",
+    {"also within one input",
      {{"f", V(1)}, {"f", V(2)}},
      {{0}},
      2,
@@ -115,7 +116,7 @@ static const struct {
      1,
      "f = 10; | ",
      LOSS_CONCEPT_COUNT},
-    {"attributes keep apart",
+    {"different attributes",
      {{"f", .attr = "t1", V(1)}},
      {{"f", .attr = "t2", V(2)}},
      1,
@@ -129,14 +130,14 @@ static const struct {
      1,
      "f+t1+t2 = 3; | ",
      LOSS_CONCEPT_COUNT},
-    {"a repeat in the set is nothing",
+    {"repeats are ignored",
      {{"f", .attr = "t1", .other_attr = "t1", V(1)}},
      {{"f", .attr = "t1", V(2)}},
      1,
      1,
      "f+t1 = 3; | ",
      LOSS_CONCEPT_COUNT},
-    {"a link keeps apart",
+    {"different links",
      {{"f", .link = true, V(1)}},
      {{"f", V(2)}},
      1,
@@ -157,28 +158,28 @@ static const struct {
      1,
      "f = @ 7 8 9; | ",
      LOSS_CONCEPT_COUNT},
-    {"paired stay paired",
+    {"pairs stay pairs",
      {{"f", V(1, 2), T(7, 8)}},
      {{"f", V(3), T(9)}},
      1,
      1,
      "f = 1 2 3 @ 7 8 9; | ",
      LOSS_CONCEPT_COUNT},
-    {"a time without a value counts 1",
+    {"a timestamp without a value counts 1",
      {{"f", V(5), T(7)}},
      {{"f", T(8)}},
      1,
      1,
      "f = 5 1 @ 7 8; | ",
      LOSS_MIXED_SHAPE},
-    {"values without times win",
+    {"values without timestamps remove timestamps",
      {{"f", V(5)}},
      {{"f", V(6), T(8)}},
      1,
      1,
      "f = 11; | ",
      LOSS_TIMESTAMP},
-    {"a time counts 1 there as well",
+    {"a timestamp counts 1 there too",
      {{"f", V(5)}},
      {{"f", T(8, 9)}},
      1,
@@ -192,7 +193,7 @@ static const struct {
      1,
      "f = 9223372036854775807; | ",
      LOSS_VALUE_SATURATED},
-    {"below as well",
+    {"also at the minimum",
      {{"f", V(INT64_MIN)}},
      {{"f", V(-1)}},
      1,
@@ -226,7 +227,7 @@ static void join_table(void **state)
         bool silent = joins[i].loses == LOSS_CONCEPT_COUNT;
         if (silent ? l.n != 0
                    : l.n != 1 || l.v[0].concept != joins[i].loses || l.v[0].stage != STAGE_MERGE)
-            fail_msg("%s: the ledger says %s", joins[i].name,
+            fail_msg("%s: the ledger has %s", joins[i].name,
                      l.n ? loss_name(l.v[0].concept) : "nothing");
         arena_free(&a);
         arena_free(&out);
@@ -244,12 +245,12 @@ static void unlike_profiles_stay_apart(void **state)
     assert_ok(model_merge((const model *const[]){&x, &y, &x}, 3, &join, &a, &z, &e), &e);
     assert_u64(z.profiles.n, 2);
     assert_int_equal(sample_at(&z, &z.profiles.v[0], 0).values[0], 2);
-    /* An original payload belongs to one recording. */
+    /* Profiles with an original payload are not joined. */
     y = make(&a, "cpu", &f, 1);
     y.profiles.v[0].original_payload = STR("raw");
     assert_ok(model_merge((const model *const[]){&x, &y}, 2, &join, &a, &z, &e), &e);
     assert_u64(z.profiles.n, 2);
-    /* Another period is another measurement. */
+    /* Profiles with different periods are not joined. */
     y = make(&a, "cpu", &f, 1);
     y.profiles.v[0].period = 10;
     assert_ok(model_merge((const model *const[]){&x, &y}, 2, &join, &a, &z, &e), &e);
@@ -329,7 +330,7 @@ static void gc_drops_orphans_and_duplicates(void **state)
     (void)state;
     arena a = {0};
     err e = {0};
-    /* string_table: "", used, orphan, used again; everything else likewise */
+    /* string_table: "", used, unused, used again; the other tables likewise */
     str strings[] = {STR(""), STR("used"), STR("orphan"), STR("used")};
     function functions[] = {{0}, {.name = 1}, {.name = 2}, {.name = 3}};
     line lines[] = {{.function = 1}, {.function = 3}, {.function = 2}};
@@ -366,7 +367,7 @@ static void gc_drops_orphans_and_duplicates(void **state)
     assert_u64(out.dict.links.n, 1);
     assert_u64(out.dict.attributes.n, 1);
     assert_u64(dict_n_stacks(&out.dict), 2);
-    assert_u64(out.profiles.v[0].n_samples, 3); /* samples are left as they are */
+    assert_u64(out.profiles.v[0].n_samples, 3); /* samples are unchanged */
     for (size_t i = 0; i < 3; i++) {
         sample got = sample_at(&out, &out.profiles.v[0], i);
         assert_u64(got.stack, 1);
@@ -394,7 +395,7 @@ static void nothing_merges_to_nothing(void **state)
     arena_free(&a);
 }
 
-/* With copy_strings the inputs may go away, every byte of them. */
+/* With copy_strings the inputs can be freed. */
 static void copies_do_not_point_into_inputs(void **state)
 {
     (void)state;
@@ -473,7 +474,7 @@ static void gc_keeps_what_is_said(void **state)
     }
 }
 
-/* Small totals: where a sum saturates, order may matter, and the ledger says so. */
+/* Makes totals small. If a sum saturates, the order may matter, which the ledger reports. */
 static void tame(model *m)
 {
     for (size_t i = 0; i < m->values.n; i++) m->values.v[i] %= 1000000;
@@ -497,10 +498,10 @@ static void join_is_order_free(void **state)
         assert_ok(model_merge((const model *const[]){&x, &y, &x}, 3, &join, &b, &xyx, &e), &e);
         assert_ok(model_merge((const model *const[]){&y, &x, &x}, 3, &join, &b, &yxx, &e), &e);
         assert_same_rows(digest_model(&xyx, false), digest_model(&yxx, false), true, seed);
-        /* Against plain concatenation, added up row by row. */
+        /* Compares with concatenated inputs, summed row by row. */
         assert_ok(model_merge((const model *const[]){&x, &y, &x}, 3, NULL, &b, &both, &e), &e);
         assert_same_rows(digest_model(&xyx, false), digest_model(&both, false), false, seed);
-        /* In the result each identity occurs once. */
+        /* Each identity occurs once in the result. */
         size_t n = 0;
         for (size_t k = 0; k < xyx.profiles.n; k++) n += xyx.profiles.v[k].n_samples;
         digest_rows rows = digest_model(&xyx, true);
@@ -542,7 +543,7 @@ static void canonical_is_a_fixed_point(void **state)
     }
 }
 
-/* Canonical order does not know how the input was numbered: gc renumbers, the bytes stay. */
+/* Canonical order does not depend on the numbers in the input: after gc the bytes are the same. */
 static void canonical_ignores_numbers(void **state)
 {
     (void)state;
@@ -579,7 +580,7 @@ static void out_of_memory_is_a_loop(void **state)
             model out;
             err e = {0};
             ok = model_merge(in, 2, &o, &b, &out, &e);
-            if (!ok) assert_int_equal(e.code, ERR_LIMIT);
+            if (!ok) assert_int_equal(e.code, ERR_MEMORY);
             assert_true(b.peak <= budget);
             assert_true(budget < 64 << 20);
             arena_free(&b);

@@ -1,4 +1,4 @@
-/* Pieces of a model: together they are the model, in its order, and each is as small as asked for. */
+/* Pieces of a model: together they equal the model, in order, and each respects the size limit. */
 #include "../../support/random_model.h"
 #include "../../support/store_models.h"
 
@@ -6,9 +6,9 @@
 
 typedef struct pieces {
     const model *whole;
-    digests got; /* of all profiles, in order */
+    digests got; /* digests of all profiles, in order */
     size_t n, max_bytes;
-    bool same; /* the model itself came */
+    bool same; /* the model itself was passed */
 } pieces;
 
 static size_t bytes_of(const model *m)
@@ -21,10 +21,10 @@ static size_t bytes_of(const model *m)
     return n;
 }
 
-static bool take(void *who, const model *m, err *e)
+static bool take(void *ctx, const model *m, err *e)
 {
     (void)e;
-    pieces *x = who;
+    pieces *x = ctx;
     x->n++;
     x->same |= m == x->whole;
     assert_true(m->checked && m->profiles.n);
@@ -66,13 +66,13 @@ static void are_the_model(void **state)
         digests_free(&want);
         arena_free(&a);
     }
-    assert_true(several > 20); /* or the limits above fit no model */
+    assert_true(several > 20); /* otherwise the limits above do not suit the model */
 }
 
-static bool refuse(void *who, const model *m, err *e)
+static bool refuse(void *ctx, const model *m, err *e)
 {
     (void)m;
-    ++*(size_t *)who;
+    ++*(size_t *)ctx;
     return err_set(e, ERR_LIMIT, "no more");
 }
 
@@ -105,7 +105,7 @@ static void respect_the_budget(void **state)
     model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 40});
     m.checked = true;
     assert_false(model_pieces(&m, 1, &small, refuse, &n, &e));
-    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(e.code, ERR_MEMORY);
     assert_int_equal(n, 0);
     arena_free(&a);
 }

@@ -1,3 +1,4 @@
+/* Unused entries are removed from all tables, and references are updated. */
 #include "../../support/digest.h"
 #include "../../support/test.h"
 
@@ -17,7 +18,7 @@ static uint32_t mapped(builder *b, const char *file)
         b, &(mapping){.memory_start = 1, .filename = builder_string(b, str_of(file))}, &id, 1);
 }
 
-/* Two mappings, a location and a string that nobody uses, each before one that is used. */
+/* Two mappings, a location and a string that are unused, each before a used one. */
 static void test_drops_what_nobody_uses(void **state)
 {
     (void)state;

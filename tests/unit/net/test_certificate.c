@@ -1,4 +1,4 @@
-/* What clients will refuse about a certificate, with a clock of our own. */
+/* Checks certificates with problems at simulated times. */
 #include "net/certificate.h"
 
 #include "../../support/test.h"
@@ -11,8 +11,8 @@
 #define NOON INT64_C(1789000000) /* seconds */
 
 static char pem[] = "/tmp/kiln-certificate-XXXXXX";
-static char said[8][512];
-static size_t n_said;
+static char reported[8][512];
+static size_t n_reported;
 
 typedef struct maker {
     const char *name, *names; /* names: subjectAltName, or NULL */
@@ -46,31 +46,32 @@ static void put(X509 *const *v, size_t n)
     fclose(f);
 }
 
-static void on_problem(void *who, const char *text)
+static void on_problem(void *ctx, const char *text)
 {
-    (void)who;
-    assert_true(n_said < ARRAY_LEN(said));
-    snprintf(said[n_said++], sizeof said[0], "%s", text);
+    (void)ctx;
+    assert_true(n_reported < ARRAY_LEN(reported));
+    snprintf(reported[n_reported++], sizeof reported[0], "%s", text);
 }
 
-static size_t look(int64_t now, const char *host)
+static size_t check(int64_t now, const char *host)
 {
     str name = host ? str_of(host) : (str){0};
-    n_said = 0;
+    n_reported = 0;
     size_t n = certificate_check(&(certificate_opts){.path = pem,
                                                      .now = (uint64_t)now * UINT64_C(1000000000),
                                                      .hosts = &name,
                                                      .n_hosts = host != NULL},
                                  on_problem, NULL);
-    assert_int_equal(n, n_said);
+    assert_int_equal(n, n_reported);
     return n;
 }
 
-static void assert_said(const char *want)
+static void assert_reported(const char *want)
 {
-    assert_int_equal(n_said, 1);
-    if (!strstr(said[0], want)) fail_msg("%s", said[0]);
-    assert_int_equal(strncmp(said[0], pem, strlen(pem)), 0); /* the file comes first */
+    assert_int_equal(n_reported, 1);
+    if (!strstr(reported[0], want)) fail_msg("%s", reported[0]);
+    assert_int_equal(strncmp(reported[0], pem, strlen(pem)),
+                     0); /* the message starts with the file */
 }
 
 static void test_time(void **state)
@@ -81,23 +82,23 @@ static void test_time(void **state)
                        hours = {"kiln", "DNS:kiln", NOON, NOON + 4 * DAY};
     X509 *x = make(&quarter, key, NULL, NULL);
     put(&x, 1);
-    assert_int_equal(look(NOON + 1, NULL), 0);
-    assert_int_equal(look(NOON + 83 * DAY - 1, NULL), 0);
-    look(NOON + 83 * DAY + 1, NULL); /* a week before the end */
-    assert_said("the certificate expires on 2026-12-09 00:26 UTC, in 167 hours: replace it");
-    look(NOON + 90 * DAY, NULL);
-    assert_said("the certificate expired on 2026-12-09 00:26 UTC: clients refuse it; replace it");
-    look(NOON - 1, NULL);
-    assert_said(
-        "the certificate is not valid before 2026-09-10 00:26 UTC: clients refuse it; check "
+    assert_int_equal(check(NOON + 1, NULL), 0);
+    assert_int_equal(check(NOON + 83 * DAY - 1, NULL), 0);
+    check(NOON + 83 * DAY + 1, NULL); /* less than a week before it expires */
+    assert_reported("the certificate expires on 2026-12-09 00:26 UTC, in 167 hours: replace it");
+    check(NOON + 90 * DAY, NULL);
+    assert_reported(
+        "the certificate expired on 2026-12-09 00:26 UTC: clients reject it; replace it");
+    check(NOON - 1, NULL);
+    assert_reported(
+        "the certificate is not valid before 2026-09-10 00:26 UTC: clients reject it; check "
         "the clock");
     X509_free(x);
-    x = make(&hours, key, NULL,
-             NULL); /* one that lives four days is not complained of on the first */
+    x = make(&hours, key, NULL, NULL); /* a lifetime of four days: no warning on the first day */
     put(&x, 1);
-    assert_int_equal(look(NOON + DAY, NULL), 0);
-    look(NOON + 3 * DAY + 3600, NULL);
-    assert_said("in 23 hours");
+    assert_int_equal(check(NOON + DAY, NULL), 0);
+    check(NOON + 3 * DAY + 3600, NULL);
+    assert_reported("in 23 hours");
     X509_free(x);
     EVP_PKEY_free(key);
 }
@@ -110,16 +111,16 @@ static void test_names(void **state)
                        nameless = {"kiln.example.com", NULL, NOON, NOON + 90 * DAY};
     X509 *x = make(&named, key, NULL, NULL);
     put(&x, 1);
-    assert_int_equal(look(NOON + 1, "kiln.example.com"), 0);
-    assert_int_equal(look(NOON + 1, "kiln.example.com:4040"), 0);
-    assert_int_equal(look(NOON + 1, "10.0.0.7"), 0);
-    look(NOON + 1, "other.example.com");
-    assert_said("the certificate is not for other.example.com, which `hosts` names");
+    assert_int_equal(check(NOON + 1, "kiln.example.com"), 0);
+    assert_int_equal(check(NOON + 1, "kiln.example.com:4040"), 0);
+    assert_int_equal(check(NOON + 1, "10.0.0.7"), 0);
+    check(NOON + 1, "other.example.com");
+    assert_reported("the certificate does not cover other.example.com, which `hosts` lists");
     X509_free(x);
     x = make(&nameless, key, NULL, NULL);
     put(&x, 1);
-    look(NOON + 1, "kiln.example.com");
-    assert_said("names no host: clients refuse it; make one with a subjectAltName");
+    check(NOON + 1, "kiln.example.com");
+    assert_reported("names no host: clients reject it; create one with a subjectAltName");
     X509_free(x);
     EVP_PKEY_free(key);
 }
@@ -134,16 +135,16 @@ static void test_chain(void **state)
     X509 *ca = make(&root, root_key, NULL, NULL), *x = make(&own, key, ca, root_key),
          *other = make(&old, root_key, NULL, NULL);
     put((X509 *[]){x, ca}, 2);
-    assert_int_equal(look(NOON + 1, NULL), 0);
+    assert_int_equal(check(NOON + 1, NULL), 0);
     put((X509 *[]){x, x, ca}, 3);
-    look(NOON + 1, NULL);
-    assert_said("certificate 2 did not sign certificate 1: put the server's own first");
+    check(NOON + 1, NULL);
+    assert_reported("certificate 2 did not sign certificate 1: put the server's certificate first");
     put((X509 *[]){x, other}, 2);
-    assert_int_equal(look(NOON + 1, NULL), 2);
-    assert_non_null(strstr(said[0], "certificate 2 expired on"));
-    assert_non_null(strstr(said[1], "certificate 2 did not sign certificate 1"));
-    put(NULL, 0); /* nothing there: not ours to report */
-    assert_int_equal(look(NOON + 1, NULL), 0);
+    assert_int_equal(check(NOON + 1, NULL), 2);
+    assert_non_null(strstr(reported[0], "certificate 2 expired on"));
+    assert_non_null(strstr(reported[1], "certificate 2 did not sign certificate 1"));
+    put(NULL, 0); /* tls_context_open reports a missing file */
+    assert_int_equal(check(NOON + 1, NULL), 0);
     X509_free(ca), X509_free(x), X509_free(other);
     EVP_PKEY_free(key), EVP_PKEY_free(root_key);
 }

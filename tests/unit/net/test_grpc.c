@@ -1,3 +1,4 @@
+/* gRPC frames, status codes, grpc-message and grpc-timeout. */
 #include "net/grpc.h"
 
 #include "../../support/test.h"
@@ -20,7 +21,7 @@ static void test_frames(void **state)
         {"huge",
          {"\0\xff\xff\xff\xff", 5},
          0,
-         "a gRPC message of 4294967295 bytes is over the limit of 100"},
+         "a gRPC message of 4294967295 bytes exceeds the limit of 100"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         str in = cases[i].in;
@@ -30,6 +31,19 @@ static void test_frames(void **state)
         while (grpc_next(&in, 100, &f, &e)) n++;
         assert_int_equal(n, cases[i].frames);
         assert_string_equal(e.msg, cases[i].fails ? cases[i].fails : "");
+    }
+}
+
+/* A message of exactly the limit is accepted. */
+static void test_frame_limit(void **state)
+{
+    (void)state;
+    for (size_t max = 1; max <= 3; max++) {
+        str in = {"\0\0\0\0\2bc", 7};
+        grpc_frame f;
+        err e = {0};
+        assert_int_equal(grpc_next(&in, max, &f, &e), max >= 2);
+        assert_int_equal(e.code, max >= 2 ? ERR_OK : ERR_LIMIT);
     }
 }
 
@@ -69,7 +83,7 @@ static void test_messages(void **state)
         assert_string_equal(out, cases[i][1]);
         assert_int_equal(n, strlen(out));
     }
-    assert_int_equal(grpc_message_text(STR("long"), out, 3), 2); /* what fits */
+    assert_int_equal(grpc_message_text(STR("long"), out, 3), 2); /* truncated to the buffer */
     assert_string_equal(out, "lo");
     buf b = {0};
     grpc_put_message_text(&b, STR("50% \xc3\xa4\n"));
@@ -96,7 +110,7 @@ static void test_timeouts(void **state)
         grpc_timeout_text(cases[i].ns, out);
         assert_string_equal(out, cases[i].text);
         assert_true(grpc_timeout_parse(str_of(out), &ns));
-        assert_true(ns >= cases[i].ns); /* rounded up: the server does not give up before us */
+        assert_true(ns >= cases[i].ns); /* rounded up, so that the server does not give up first */
         assert_true(strlen(out) <= 9);
     }
     uint64_t ns;
@@ -109,7 +123,8 @@ static void test_timeouts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_prefix), cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_frames),   cmocka_unit_test(test_frame_limit),
+        cmocka_unit_test(test_prefix),   cmocka_unit_test(test_codes),
         cmocka_unit_test(test_messages), cmocka_unit_test(test_timeouts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

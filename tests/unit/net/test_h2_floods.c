@@ -1,4 +1,5 @@
-/* Frames that cost more than they say, fed to a server's session as bytes: a limit ends it, and the work of a turn is bounded. */
+/* Feeds HTTP/2 floods to a server's session. A limit ends the session, and the work of a turn is
+ * bounded. */
 #include "net/h2.h"
 
 #include "../../support/test.h"
@@ -6,7 +7,7 @@
 
 enum { DATA, HEADERS, PRIORITY, RST, SETTINGS, PING = 6, WINDOW = 8, CONTINUATION };
 enum { MORE = 0, END_STREAM = 1, END_HEADERS = 4 };
-enum { ENTRY = 3900 }; /* bytes of a header in the dynamic table, which one byte stands for */
+enum { ENTRY = 3900 }; /* bytes of a header in the dynamic table, referenced by one byte */
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 static const char get[] = "\x82\x86\x04\x08/metrics\x01\x01x"; /* GET http /metrics, authority x */
@@ -29,7 +30,8 @@ static void put_hello(buf *b)
     put_frame(b, SETTINGS, 0, 0, (str){0});
 }
 
-/* The head of a GET and a header that goes into the dynamic table as its first entry (index 62, byte 0xbe). */
+/* Appends the headers of a GET, and a header that becomes the first entry of the dynamic table
+ * (index 62, byte 0xbe). */
 static void put_entry(buf *head)
 {
     char value[ENTRY];
@@ -50,13 +52,13 @@ static void put_repeats(buf *head, size_t n)
 typedef struct rig {
     h2 *s;
     unsigned requests, failures;
-    size_t heads, frames; /* decoded and taken by all calls */
-    size_t largest;       /* of one */
+    size_t heads, frames; /* work of all calls together */
+    size_t largest;       /* work of the largest call */
 } rig;
 
-static void on_done(void *who, int32_t stream, http_message *m)
+static void on_done(void *ctx, int32_t stream, http_message *m)
 {
-    rig *r = who;
+    rig *r = ctx;
     err e = {0};
     (void)m;
     r->requests++;
@@ -64,10 +66,10 @@ static void on_done(void *who, int32_t stream, http_message *m)
     assert_ok(h2_respond(r->s, stream, &(h2_send){.head = head, .n_head = 1}, &e), &e);
 }
 
-static void on_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+static void on_failed(void *ctx, int32_t stream, bool unprocessed, const err *e)
 {
     (void)stream, (void)unprocessed, (void)e;
-    ((rig *)who)->failures++;
+    ((rig *)ctx)->failures++;
 }
 
 static void open_rig(rig *r)
@@ -75,11 +77,11 @@ static void open_rig(rig *r)
     err e = {0};
     *r = (rig){0};
     r->s = h2_open(&(h2_opts){.server = true},
-                   &(h2_events){.done = on_done, .failed = on_failed, .who = r}, &e);
+                   &(h2_events){.done = on_done, .failed = on_failed, .ctx = r}, &e);
     assert_ok(r->s != NULL, &e);
 }
 
-/* In turns, as the server does it, until all is taken or the session is over. */
+/* Feeds in turns, as the server does, until everything is consumed or the session ends. */
 static bool feed(rig *r, str bytes, const h2_work *most, err *e)
 {
     bool ok = true;
@@ -97,7 +99,7 @@ static bool feed(rig *r, str bytes, const h2_work *most, err *e)
     return ok;
 }
 
-/* ---- what ends a session ---- */
+/* ---- errors that end a session ---- */
 
 static void put_bomb(buf *b)
 {
@@ -116,7 +118,8 @@ static void put_chained_bomb(buf *b)
     buf_free(&head), buf_free(&more);
 }
 
-/* The stream is closed, so nghttp2 decodes the block without a word: bounded by what came. */
+/* Header blocks on a closed stream. nghttp2 decodes them without callbacks, so a limit on wire
+ * bytes bounds the work. */
 static void put_ignored(buf *b)
 {
     buf head = {0}, more = {0};
@@ -187,7 +190,7 @@ enum { BLOCK = HTTP_MAX_HEAD + 32 * HTTP_MAX_HEADERS + ENTRY + 64, FRAMES = 2500
 static const struct {
     const char *name;
     void (*put)(buf *b);
-    size_t heads; /* decoded at most; frames: FRAMES */
+    size_t heads; /* limit of decoded bytes; the limit of frames is FRAMES */
 } floods[] = {
     {"HPACK bomb", put_bomb, BLOCK},
     {"HPACK bomb in CONTINUATION", put_chained_bomb, BLOCK},
@@ -214,7 +217,7 @@ static void test_floods(void **state)
         buf b = {0};
         open_rig(&r);
         put_hello(&b), floods[i].put(&b);
-        /* in one go, and in turns */
+        /* first without a limit, then in turns */
         bool ok = feed(&r, buf_view(&b), round ? &turn : NULL, &e) && !h2_over(r.s);
         if (ok || r.heads > floods[i].heads || r.frames > FRAMES)
             fail_msg("%s: ok %d, %zu bytes of headers, %zu frames: %s", floods[i].name, ok, r.heads,
@@ -224,7 +227,30 @@ static void test_floods(void **state)
     }
 }
 
-/* The peer learns why: GOAWAY with ENHANCE_YOUR_CALM. */
+/* The server resets streams with more data than their content-length. Too many of them end the
+ * session. */
+static void test_resets_by_us(void **state)
+{
+    (void)state;
+    static const h2_work turn = {.frames = 100, .requests = 1000, .heads = 8 << 10};
+    rig r;
+    err e = {0};
+    buf b = {0}, head = {0};
+    open_rig(&r);
+    put_hello(&b);
+    buf_put(&head, get, sizeof get - 1);
+    buf_put(&head, "\x0f\x0d\x01\x30", 4); /* content-length: 0 */
+    for (unsigned i = 0; i < 1000; i++) {
+        put_frame(&b, HEADERS, END_HEADERS, 1 + 2 * i, buf_view(&head));
+        put_frame(&b, DATA, END_STREAM, 1 + 2 * i, STR("x"));
+    }
+    bool ok = feed(&r, buf_view(&b), &turn, &e) && !h2_over(r.s);
+    if (ok || r.frames > 1000) fail_msg("ok %d, %zu frames", ok, r.frames);
+    h2_free(r.s);
+    buf_free(&b), buf_free(&head);
+}
+
+/* A session that exceeds a limit ends with GOAWAY and ENHANCE_YOUR_CALM. */
 static void test_goaway(void **state)
 {
     (void)state;
@@ -234,7 +260,7 @@ static void test_goaway(void **state)
     open_rig(&r);
     put_hello(&b), put_bomb(&b);
     assert_false(h2_feed(r.s, buf_view(&b), &e));
-    assert_string_equal(e.msg, "headers of more than 65536 bytes");
+    assert_string_equal(e.msg, "the headers are larger than 65536 bytes");
     err ignored = {0};
     assert_true(h2_take(r.s, &out, 0, &ignored));
     const char *last = out.p + out.n - 17; /* a frame of 8 bytes: last stream, code */
@@ -243,7 +269,7 @@ static void test_goaway(void **state)
     buf_free(&b), buf_free(&out);
 }
 
-/* Blocks below the limit are requests like others, in as many turns as it takes. */
+/* Header blocks below the limit are ordinary requests, processed over several turns. */
 static void test_turns(void **state)
 {
     (void)state;
@@ -267,7 +293,7 @@ static void test_turns(void **state)
     buf_free(&b), buf_free(&first), buf_free(&more);
 }
 
-/* A pause on the last header of the last frame: the request is there all the same. */
+/* A pause at the last header of the last frame does not lose the request. */
 static void test_pause_at_the_end(void **state)
 {
     (void)state;
@@ -284,7 +310,7 @@ static void test_pause_at_the_end(void **state)
     buf_free(&b);
 }
 
-/* Frames are counted between slices: a turn ends soon after its limit. */
+/* Frames are counted between slices, so a turn ends soon after its limit. */
 static void test_frames_of_a_turn(void **state)
 {
     (void)state;
@@ -305,7 +331,8 @@ static void test_frames_of_a_turn(void **state)
     buf_free(&b);
 }
 
-/* What a request asks for may cost far more than its bytes: so many are begun in a turn, and all of them in the end. */
+/* A turn begins a limited number of requests, because their cost does not depend on their bytes.
+ * All are processed eventually. */
 static void test_requests_of_a_turn(void **state)
 {
     (void)state;
@@ -330,7 +357,8 @@ static void test_requests_of_a_turn(void **state)
     buf_free(&b);
 }
 
-/* Streams beyond the limit: nghttp2 refuses them without a callback that could pause, so they count as frames, not as requests. */
+/* nghttp2 refuses streams beyond the limit without a callback, so they count as frames, not as
+ * requests. */
 static void test_refused_streams(void **state)
 {
     (void)state;
@@ -361,6 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floods),
+        cmocka_unit_test(test_resets_by_us),
         cmocka_unit_test(test_goaway),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_pause_at_the_end),

@@ -1,3 +1,4 @@
+/* Parsing and writing of HTTP/1.1 messages. */
 #include "net/http1.h"
 
 #include "../../support/test.h"
@@ -10,7 +11,7 @@ typedef struct result {
     size_t left, n_trailers;
 } result;
 
-/* Feeds `in` in pieces of `step` bytes, then the end of the connection if asked. */
+/* Feeds `in` in pieces of `step` bytes, then, optionally, the end of the connection. */
 static result feed(http1_kind kind, str in, size_t step, bool end)
 {
     http_message m = {.body.limit = 64};
@@ -68,29 +69,31 @@ static void test_responses(void **state)
         {"same length twice", R "Content-Length: 1\r\nContent-Length: 1\r\n\r\nx", 200, "x", true,
          ""},
 
-        {"empty", "", 0, "", false, "the peer closed the connection without an answer"},
+        {"empty", "", 0, "", false, "the peer closed the connection without a response"},
         {"cut head", R "Content-Le", 200, "", false,
          "the peer closed the connection in the middle of a message"},
         {"cut body", R "Content-Length: 3\r\n\r\nab", 200, "ab", false,
          "the peer closed the connection in the middle of a message"},
         {"cut chunk", R "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", 200, "abc", false,
          "the peer closed the connection in the middle of a message"},
-        {"HTML", "<html>\r\n", 0, "", false, "this is no HTTP/1.1 response"},
-        {"HTTP/2", "HTTP/2.0 200 OK\r\n", 0, "", false, "this is no HTTP/1.1"},
-        {"status", "HTTP/1.1 2x0 OK\r\n", 0, "", false, "the status is no number of three digits"},
+        {"HTML", "<html>\r\n", 0, "", false, "this is not an HTTP/1.1 response"},
+        {"HTTP/2", "HTTP/2.0 200 OK\r\n", 0, "", false, "this is not HTTP/1.1"},
+        {"status", "HTTP/1.1 2x0 OK\r\n", 0, "", false,
+         "the status is not a number of three digits"},
         {"status 999", "HTTP/1.1 999 OK\r\n", 0, "", false,
-         "the status is no number of three digits"},
+         "the status is not a number of three digits"},
         {"two lengths", R "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 200, "", false,
-         "two lengths that differ"},
+         "two Content-Length headers that differ"},
         {"length and chunks", R "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 200, "",
-         false, "both a length and chunks"},
-        {"negative", R "Content-Length: -1\r\n\r\n", 200, "", false, "Content-Length is no number"},
+         false, "both Content-Length and chunked encoding"},
+        {"negative", R "Content-Length: -1\r\n\r\n", 200, "", false,
+         "Content-Length is not a number"},
         {"overflow", R "Content-Length: 99999999999999999999\r\n\r\n", 200, "", false,
-         "Content-Length is no number"},
+         "Content-Length is not a number"},
         {"over the limit", R "Content-Length: 65\r\n\r\n", 200, "", false,
          "the body is larger than the limit of 64 bytes"},
         {"gzip", R "Transfer-Encoding: gzip, chunked\r\n\r\n", 200, "", false,
-         "a Transfer-Encoding that is not `chunked`"},
+         "a Transfer-Encoding other than `chunked`"},
         {"folded", R "A: b\r\n c\r\n\r\n", 200, "", false, "a header line without a name"},
         {"blank before colon", R "A : b\r\n\r\n", 200, "", false, "a header line without a name"},
         {"control", R "A: b\001\r\n\r\n", 200, "", false, "a header with a control character"},
@@ -103,9 +106,9 @@ static void test_responses(void **state)
         {"close wins", R "Connection: close\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
          200, "", false, ""},
         {"long chunk", R "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 200, "a", false,
-         "a chunk is longer than it said"},
+         "a chunk is longer than its stated length"},
         {"upgrade", "HTTP/1.1 101 Switching\r\n\r\n", 101, "", false,
-         "the peer switches protocols, which nobody asked for"},
+         "the peer switches protocols without being asked"},
     };
     static const size_t steps[] = {1, 2, 3, 7, 1000};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -129,16 +132,16 @@ static void test_requests(void **state)
     result r = feed(HTTP1_REQUEST, two, 1000, false);
     assert_int_equal(r.state, HTTP1_DONE);
     assert_string_equal(r.body, "hi");
-    assert_int_equal(r.left, 16); /* the next one is left */
+    assert_int_equal(r.left, 16); /* the next request remains */
     r = feed(HTTP1_REQUEST, STR("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 1,
              false); /* no body without a length */
     assert_int_equal(r.state, HTTP1_DONE);
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET /\r\n"), 9, false).fails,
-                        "this is no HTTP/1.1 request");
+                        "this is not an HTTP/1.1 request");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET / a HTTP/1.1\r\n"), 9, false).fails,
-                        "this is no HTTP/1.1");
+                        "this is not HTTP/1.1");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET /\ta HTTP/1.1\r\n"), 9, false).fails,
-                        "this is no HTTP/1.1 request");
+                        "this is not an HTTP/1.1 request");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET http://a:1/b?c HTTP/1.1\r\n"), 9, false).path,
                         "/b?c");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET HTTPS://a HTTP/1.1\r\n"), 9, false).path, "/");
@@ -154,7 +157,7 @@ static void test_requests(void **state)
     assert_int_equal(r.state, HTTP1_DONE);
 }
 
-/* Heads without end stop at a limit, in lines and in all. */
+/* Endless headers fail at the limit of one line and of all lines. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -162,13 +165,42 @@ static void test_limits(void **state)
     buf_z(&b, R "A: ");
     for (int i = 0; i < 9000; i++) buf_putc(&b, 'x');
     assert_string_equal(feed(HTTP1_RESPONSE, buf_view(&b), 100, true).fails,
-                        "a header line or all of them are too long");
+                        "a header line, or all headers together, are too long");
     buf_reset(&b);
     buf_z(&b, R);
     for (int i = 0; i < 300; i++) buf_z(&b, "A: b\r\n");
     assert_string_equal(feed(HTTP1_RESPONSE, buf_view(&b), 100, true).fails,
                         "more than 256 headers");
+    buf_reset(&b); /* all interim responses count together, and all empty lines before a request */
+    for (int i = 0; i < HTTP_MAX_HEAD / 25 + 1; i++) buf_z(&b, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_string_equal(feed(HTTP1_RESPONSE, buf_view(&b), 100, true).fails,
+                        "a header line, or all headers together, are too long");
+    buf_reset(&b);
+    for (int i = 0; i < HTTP_MAX_HEAD / 2 + 1; i++) buf_z(&b, "\r\n");
+    assert_string_equal(feed(HTTP1_REQUEST, buf_view(&b), 100, false).fails,
+                        "a header line, or all headers together, are too long");
     buf_free(&b);
+}
+
+/* A body of exactly the limit is accepted. */
+static void test_body_limit(void **state)
+{
+    (void)state;
+    for (int n = 64; n <= 65; n++) {
+        http_message m = {.body.limit = 64};
+        http1 h;
+        err e = {0};
+        buf b = {0};
+        buf_printf(&b, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", n);
+        for (int i = 0; i < n; i++) buf_putc(&b, 'x');
+        str in = buf_view(&b);
+        http1_begin(&h, HTTP1_REQUEST, &m);
+        while (in.n && h.state != HTTP1_DONE) assert_ok(http1_feed(&h, &in, &e), &e);
+        assert_int_equal(m.failure, n > 64 ? HTTP_TOO_LARGE : 0);
+        assert_int_equal(m.body.n, n > 64 ? 0 : 64);
+        http_message_free(&m);
+        buf_free(&b);
+    }
 }
 
 static void test_written(void **state)
@@ -201,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_responses), cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_written)};
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_body_limit),
+        cmocka_unit_test(test_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

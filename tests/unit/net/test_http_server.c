@@ -1,4 +1,4 @@
-/* The server over a loop and real sockets, with a clock that is turned by hand. */
+/* The HTTP server on a loop with real sockets and a simulated clock. */
 #include "net/http_server.h"
 #include "net/client.h"
 #include "net/listen.h"
@@ -16,45 +16,46 @@ enum { BIG = 16 << 20 };
 
 typedef struct rig {
     world world;
-    uint64_t skipped; /* ns added to the machine's clock */
+    uint64_t skipped; /* ns that the test adds to the system clock */
     loop *loop;
     http_server *s;
     uint16_t port;
-    http_exchange *kept; /* a request to /later */
+    http_exchange *kept; /* an open request to /later */
     unsigned requests, gone, ended, cut;
     spill file;           /* the body of the last request to /file */
-    http_trouble trouble; /* of the last request */
+    http_failure failure; /* failure of the last request */
 } rig;
 
-static uint64_t skewed_now(void *who)
+static uint64_t skewed_now(void *ctx)
 {
-    rig *r = who;
+    rig *r = ctx;
     return world_now(world_system()) + r->skipped;
 }
 
-static void on_admit(void *who, http_message *m)
+static void on_admit(void *ctx, http_message *m)
 {
-    (void)who;
+    (void)ctx;
     if (str_eq(m->path, STR("/small"))) m->body.limit = 4;
-    if (str_eq(m->path, STR("/no"))) m->trouble = HTTP_PRESSED;
+    if (str_eq(m->path, STR("/no"))) m->failure = HTTP_OVERLOADED;
 }
 
-/* Gives back method, path and body; /later is kept, /big is more than a socket takes. */
+/* Responds with method, path and body.  A request to /later stays open; the response of /big
+ * exceeds the socket buffers. */
 static void answer(http_exchange *x)
 {
     http_message *m = http_exchange_message(x);
     buf b = {0};
-    unsigned status = m->trouble == HTTP_TOO_LARGE ? 413 : m->trouble ? 429 : 200;
+    unsigned status = m->failure == HTTP_TOO_LARGE ? 413 : m->failure ? 429 : 200;
     buf_str(&b, m->method), buf_putc(&b, ' '), buf_str(&b, m->path), buf_putc(&b, ' ');
     buf_str(&b, buf_view(&m->body));
     for (int i = 0; i < BIG && str_eq(m->path, STR("/big")); i++) buf_putc(&b, 'b');
     http_header head[] = {{STR("x-one"), STR("1")}};
-    http_answer(x, &(http_response){.status = status, .head = head, .n_head = 1, .body = &b});
+    http_respond(x, &(http_response){.status = status, .head = head, .n_head = 1, .body = &b});
 }
 
 static char file_byte(size_t i) { return (char)('a' + i / 1000 % 26); }
 
-/* BIG bytes from a file, of which the test keeps a hold. */
+/* Responds with BIG bytes from a file that the test can still access. */
 static void answer_file(rig *r, http_exchange *x)
 {
     err e = {0};
@@ -66,14 +67,14 @@ static void answer_file(rig *r, http_exchange *x)
     assert_true(spill_share(&r->file, &own));
     buf_free(&b);
     assert_true(http_exchange_fits_file(x, BIG));
-    http_answer(x, &(http_response){.status = 200, .file = &own});
+    http_respond(x, &(http_response){.status = 200, .file = &own});
 }
 
-static void on_request(void *who, http_exchange *x)
+static void on_request(void *ctx, http_exchange *x)
 {
-    rig *r = who;
+    rig *r = ctx;
     r->requests++;
-    r->trouble = http_exchange_message(x)->trouble;
+    r->failure = http_exchange_message(x)->failure;
     assert_int_equal(strncmp(http_exchange_peer(x), "127.0.0.1:", 10), 0);
     if (str_eq(http_exchange_message(x)->path, STR("/later")))
         r->kept = x;
@@ -83,37 +84,37 @@ static void on_request(void *who, http_exchange *x)
         answer(x);
 }
 
-static void on_gone(void *who, http_exchange *x)
+static void on_gone(void *ctx, http_exchange *x)
 {
-    rig *r = who;
+    rig *r = ctx;
     r->gone++;
     if (r->kept == x) r->kept = NULL;
 }
 
-static void on_ended(void *who, http_exchange *x)
+static void on_ended(void *ctx, http_exchange *x)
 {
-    rig *r = who;
+    rig *r = ctx;
     r->ended++;
     assert_ptr_equal(r->kept, x);
 }
 
-static void on_cut(void *who, const char *peer)
+static void on_cut(void *ctx, const char *peer)
 {
     assert_int_equal(strncmp(peer, "127.0.0.1:", 10), 0);
-    ((rig *)who)->cut++;
+    ((rig *)ctx)->cut++;
 }
 
 static void open_rig(rig *r, const http_limits *o)
 {
     err e = {0};
     *r = (rig){.world = *world_system(), .file = SPILL_NONE};
-    r->world.now = skewed_now, r->world.who = r;
+    r->world.now = skewed_now, r->world.ctx = r;
     r->loop = loop_open(&r->world, NULL, NULL, &e);
     http_server_events ev = {.admit = on_admit,
                              .request = on_request,
                              .gone = on_gone,
                              .ended = on_ended,
-                             .who = r,
+                             .ctx = r,
                              .cut = on_cut};
     r->s = http_server_open(r->loop, o, &ev, &e);
     int fd = net_listen(STR("127.0.0.1:0"), &e);
@@ -155,7 +156,7 @@ static void say(rig *r, int fd, const char *text)
     spin(r);
 }
 
-/* All that has come; *over: the server hung up. */
+/* Reads everything that has arrived.  Sets *over when the server closed the connection. */
 static const char *hear(int fd, bool *over)
 {
     static char text[64 << 10];
@@ -171,7 +172,7 @@ static const char *hear(int fd, bool *over)
     return text;
 }
 
-/* Takes everything there is, and looks at the beginning. */
+/* Returns whether the bytes that arrived contain `what`. */
 static bool hears(rig *r, int fd, const char *what)
 {
     bool over, found = strstr(hear(fd, &over), what);
@@ -215,7 +216,7 @@ static const struct {
     {"length and chunks",
      "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: "
      "chunked\r\n\r\n0\r\n\r\n",
-     "both a length and chunks", true},
+     "both Content-Length and chunked encoding", true},
     {"other coding",
      "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400 ",
      true},
@@ -229,8 +230,9 @@ static const struct {
     {"signed chunk",
      "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\na\r\n0\r\n\r\n",
      "400 ", true},
-    {"chunks in HTTP/1.0", "POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-     "chunks in HTTP/1.0", true},
+    {"chunked encoding in HTTP/1.0",
+     "POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+     "chunked encoding in HTTP/1.0", true},
     {"no HTTP", "hello\r\n\r\n", "400 ", true},
 };
 
@@ -271,7 +273,7 @@ static void test_long_head(void **state)
     close_rig(&r);
 }
 
-/* An answer that comes later holds the pipelined request back; one whose sender left is told. */
+/* A pending response delays the pipelined request.  A disconnect is reported. */
 static void test_later(void **state)
 {
     (void)state;
@@ -296,7 +298,8 @@ static void test_later(void **state)
     close_rig(&r);
 }
 
-/* Who says all it has to say and then listens is answered, now or later; half a request is nothing. */
+/* A client that half-closes its connection gets its response, now or later; half a request is
+ * ignored. */
 static void test_half_closed(void **state)
 {
     (void)state;
@@ -320,7 +323,7 @@ static void test_half_closed(void **state)
     close_rig(&r);
 }
 
-/* More than a turn's requests at once: all are answered, in their order. */
+/* Pipelined requests that exceed the limit of a turn all get responses, in order. */
 static void test_turns(void **state)
 {
     (void)state;
@@ -356,7 +359,7 @@ static void test_slow_and_idle(void **state)
     say(&r, head, "GET /a HTTP/1.1\r\nX");
     say(&r, body, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n");
     say(&r, idle, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
-    for (int i = 0; i < 7; i++) { /* slowloris: a byte now and then is not enough */
+    for (int i = 0; i < 7; i++) { /* slowloris: single bytes do not prevent the timeout */
         r.skipped += 6 * NS_PER_S;
         (void)send(head, "X", 1, MSG_NOSIGNAL);
         (void)send(body, "X", 1, MSG_NOSIGNAL);
@@ -394,7 +397,7 @@ static void test_full_house(void **state)
     int c = dial(&r);
     spin(&r);
     hear(b, &over);
-    assert_true(over); /* the idle one went */
+    assert_true(over); /* the idle connection was closed */
     hear(a, &over);
     assert_false(over);
     say(&r, c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -404,7 +407,8 @@ static void test_full_house(void **state)
     close_rig(&r);
 }
 
-/* Who is still taking its answer is not idle: neither a newcomer nor the end of the server cuts it off. */
+/* A client that is still reading its response is not idle: neither a new connection nor shutdown
+ * disconnects it. */
 static void test_taking(void **state)
 {
     (void)state;
@@ -418,7 +422,7 @@ static void test_taking(void **state)
     int c = dial(&r);
     spin(&r);
     hear(b, &over);
-    assert_true(over); /* though it came later */
+    assert_true(over); /* b is closed, although it connected after a */
     http_server_drain(r.s);
     r.skipped += NS_PER_S;
     spin(&r);
@@ -438,7 +442,7 @@ static void test_taking(void **state)
     close_rig(&r);
 }
 
-/* Heads that never end do not keep anybody out. */
+/* Clients that never complete their headers do not block other clients. */
 static void test_full_of_heads(void **state)
 {
     (void)state;
@@ -459,7 +463,8 @@ static void test_full_of_heads(void **state)
     close_rig(&r);
 }
 
-/* Who asks again and again and does not listen is not read from any more; who listens then gets all of it. */
+/* The server stops reading from a client that does not read its responses.  Once the client reads,
+ * it gets all of them. */
 static void test_deaf(void **state)
 {
     (void)state;
@@ -470,11 +475,11 @@ static void test_deaf(void **state)
     int n = 0, fd = dial(&r);
     size_t sent = 0, got = 0,
            one = (size_t)snprintf(asked, sizeof asked, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", path);
-    for (unsigned idle = 0; idle < 6;) { /* until nobody takes anything any more */
+    for (unsigned idle = 0; idle < 6;) { /* until the socket accepts no more */
         ssize_t k = send(fd, asked + sent % one, one - sent % one, MSG_NOSIGNAL | MSG_DONTWAIT);
         idle = k > 0 ? 0 : idle + 1;
         if (k > 0) sent += (size_t)k;
-        loop_once(r.loop, idle * 5 * NS_PER_MS); /* the kernel may be late with what was sent */
+        loop_once(r.loop, idle * 5 * NS_PER_MS); /* the kernel may deliver late */
     }
     unsigned before = r.requests;
     spin(&r);
@@ -488,12 +493,12 @@ static void test_deaf(void **state)
     assert_int_equal(r.requests, sent / one);
     assert_true(got > (size_t)1 << 20);
     while (recv(fd, heard, sizeof heard, MSG_DONTWAIT) > 0) loop_once(r.loop, 0);
-    assert_int_equal(errno, EAGAIN); /* and not the end */
+    assert_int_equal(errno, EAGAIN); /* the connection is still open */
     close(fd);
     close_rig(&r);
 }
 
-/* Takes what has come, at most n bytes. */
+/* Reads what has arrived, at most n bytes. */
 static size_t swallow(rig *r, int fd, size_t n)
 {
     static char heard[64 << 10];
@@ -508,13 +513,14 @@ static size_t swallow(rig *r, int fd, size_t n)
     return got;
 }
 
-/* The limit of answers is one of memory: what is half taken is held, one large answer has room besides the others. */
+/* The limit of responses applies to memory: a partly read response counts, and one large response
+ * may exceed the limit. */
 static void test_room(void **state)
 {
     (void)state;
     enum { MOST = 1 << 20 };
     rig r;
-    open_rig(&r, &(http_limits){.answers = MOST});
+    open_rig(&r, &(http_limits){.responses = MOST});
     int a = dial(&r), x = dial(&r);
     say(&r, x, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_non_null(r.kept);
@@ -522,7 +528,7 @@ static void test_room(void **state)
     say(&r, a, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(http_exchange_fits(r.kept, MOST));
     assert_false(http_exchange_fits(r.kept, MOST + 1));
-    assert_true(swallow(&r, a, 8 << 20) >= 8 << 20); /* the rest does not fit a socket */
+    assert_true(swallow(&r, a, 8 << 20) >= 8 << 20); /* the rest does not fit the socket buffers */
     assert_in_range(http_server_count(r.s).owed, BIG, 3 * BIG);
     assert_false(http_exchange_fits(r.kept, MOST + 1));
     assert_true(swallow(&r, a, BIG) >= 7 << 20);
@@ -532,19 +538,19 @@ static void test_room(void **state)
     close_rig(&r);
 }
 
-/* Who is answered without asking for room holds no more for it, however fast it listens. */
+/* Responses that are sent without http_exchange_fits still count, however fast the client reads. */
 static void test_over(void **state)
 {
     (void)state;
     enum { N = 6 };
     rig r;
     int fd[N];
-    open_rig(&r, &(http_limits){.answers = BIG});
+    open_rig(&r, &(http_limits){.responses = BIG});
     for (int i = 0; i < N; i++) {
         fd[i] = dial(&r);
         say(&r, fd[i], "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     }
-    for (int i = 0; i < 4; i++) { /* 5 MiB a second */
+    for (int i = 0; i < 4; i++) { /* 5 MiB/s */
         r.skipped += NS_PER_S / 5;
         for (int k = 0; k < N; k++) swallow(&r, fd[k], 1 << 20);
     }
@@ -558,7 +564,7 @@ static void test_over(void **state)
     close_rig(&r);
 }
 
-/* Who is answered before all was sent hears it all the same: nothing is reset while the rest is on its way. */
+/* An early response arrives although the request is still being sent: the server does not reset. */
 static void test_answered_early(void **state)
 {
     (void)state;
@@ -578,7 +584,7 @@ static void test_answered_early(void **state)
     text[n] = '\0';
     assert_non_null(strstr(text, "413 "));
     assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT),
-                     0); /* no more from the server, and no reset */
+                     0); /* the end of the connection, not a reset */
     r.skipped += 6 * NS_PER_S;
     spin(&r);
     assert_true(http_server_idle(r.s));
@@ -586,7 +592,7 @@ static void test_answered_early(void **state)
     close_rig(&r);
 }
 
-/* Paths count like headers, in their limit and in the pool. */
+/* Paths count like headers, toward their limit and in the pool. */
 static void test_long_path(void **state)
 {
     (void)state;
@@ -596,16 +602,16 @@ static void test_long_path(void **state)
     http_message m = {.pool = &pool};
     err e = {0};
     str half = {text, sizeof text / 2}, kept;
-    assert_ok(http_message_keep_head(&m, half, &kept, &e), &e);
+    assert_ok(http_message_copy_head(&m, half, &kept, &e), &e);
     assert_true(str_eq(kept, half));
     assert_true(pool.used >= 2 * half.n);
-    assert_false(http_message_keep_head(&m, (str){text, half.n + 1}, &kept, &e));
+    assert_false(http_message_copy_head(&m, (str){text, half.n + 1}, &kept, &e));
     assert_int_equal(e.code, ERR_LIMIT);
     http_message_free(&m);
     assert_int_equal(pool.used, 0);
 }
 
-/* So does the first line of HTTP/1.1: in the pool while it waits, refused when there is no room. */
+/* The first line of HTTP/1.1 counts too, and is rejected when the pool is full. */
 static void test_long_line(void **state)
 {
     (void)state;
@@ -650,7 +656,7 @@ static void test_pool(void **state)
     close_rig(&r);
 }
 
-/* Bodies that trickle and hold all the room there is go when others come; those that come fast enough stay. */
+/* When the pool is full, slow bodies are evicted for new ones; fast ones stay. */
 static void test_relief(void **state)
 {
     (void)state;
@@ -661,12 +667,12 @@ static void test_relief(void **state)
     memset(body, 'b', BODY);
     open_rig(&r, &(http_limits){.bodies = 3 * BODY + 2000});
     int slow = dial(&r), fast = dial(&r), next = dial(&r);
-    say(&r, slow, head), say(&r, slow, body + 1); /* all but one byte, as is easily done */
+    say(&r, slow, head), say(&r, slow, body + 1); /* all but one byte */
     r.skipped += 7 * NS_PER_S;
     say(&r, fast, head), say(&r, fast, body + 1);
     say(&r, next, head), say(&r, next, body);
     assert_true(hears(&r, next, "200 OK"));
-    assert_int_equal(http_server_count(r.s).pressed, 0); /* there was room */
+    assert_int_equal(http_server_count(r.s).pressed, 0); /* it fitted into the pool */
     int more = dial(&r);
     say(&r, more, head), say(&r, more, body + 1);
     say(&r, next, head), say(&r, next, body);
@@ -682,14 +688,14 @@ static void test_relief(void **state)
 /* ---- HTTP/2 ---- */
 
 typedef struct heard {
-    unsigned answers, failures, status;
+    unsigned responses, failures, status;
     char body[64], why[300];
 } heard;
 
-static void on_done(void *who, const http_message *m, const err *e)
+static void on_done(void *ctx, const http_message *m, const err *e)
 {
-    heard *h = who;
-    h->answers += m != NULL, h->failures += m == NULL;
+    heard *h = ctx;
+    h->responses += m != NULL, h->failures += m == NULL;
     if (m)
         h->status = m->status, snprintf(h->body, sizeof h->body, "%.*s", (int)m->body.n, m->body.p);
     if (!m) err_text(e, h->why, sizeof h->why);
@@ -714,19 +720,20 @@ static void test_h2(void **state)
     http_client_opts o = {.to = {.host = STR("127.0.0.1"), .port = r.port, .has_port = true},
                           .h2 = true,
                           .done = on_done,
-                          .who = &h};
+                          .ctx = &h};
     http_client *c = http_client_open(r.loop, &o, &e);
     for (unsigned i = 0; i < ARRAY_LEN(asked); i++) {
         http_client_send(c, &(http_request){.method = STR("POST"),
                                             .path = str_of(asked[i].path),
                                             .body = {str_of(asked[i].body)},
                                             .timeout = 60 * NS_PER_S});
-        for (int k = 0; k < 20000 && h.answers + h.failures == i; k++) loop_once(r.loop, NS_PER_MS);
+        for (int k = 0; k < 20000 && h.responses + h.failures == i; k++)
+            loop_once(r.loop, NS_PER_MS);
         assert_string_equal(h.why, "");
         assert_int_equal(h.status, asked[i].status);
         assert_string_equal(h.body, asked[i].has);
     }
-    /* A drain answers what is open and lets the client go. */
+    /* Draining finishes open requests and releases the client. */
     http_client_send(c, &(http_request){.method = STR("GET"), .path = STR("/later")});
     spin(&r);
     assert_non_null(r.kept);
@@ -736,7 +743,7 @@ static void test_h2(void **state)
     assert_false(http_server_idle(r.s));
     answer(r.kept);
     spin(&r);
-    assert_int_equal(h.answers, ARRAY_LEN(asked) + 1);
+    assert_int_equal(h.responses, ARRAY_LEN(asked) + 1);
     assert_true(http_server_idle(r.s));
     http_client_close(c);
     close_rig(&r);
@@ -766,14 +773,14 @@ static void put_h2(rig *r, int fd, unsigned kind, unsigned flags, unsigned strea
                                    0,
                                    (unsigned char)stream};
     memcpy(frame, head, sizeof head);
-    memcpy(frame + sizeof head, body.p,
-           body.n); /* in one piece: the kernel would wait with the second */
+    memcpy(frame + sizeof head, body.p, body.n); /* in one write, to avoid a delay */
     ssize_t n = (ssize_t)(sizeof head + body.n);
     assert_int_equal(send(fd, frame, (size_t)n, MSG_NOSIGNAL), n);
     spin(r);
 }
 
-/* Frames of this kind that have come; *last: the last byte of the last one; *ended: one had END_STREAM. */
+/* Returns the number of received frames of a type.  Sets *last to the last byte of the last one,
+ * and *ended if one had END_STREAM. */
 static unsigned frames_of(int fd, unsigned char kind, unsigned char *last, bool *ended)
 {
     static unsigned char in[64 << 10];
@@ -798,7 +805,8 @@ static int dial_h2(rig *r)
 
 #define H2_POST(path) STR("\x83\x86\x04" path "\x01\x01x")
 
-/* A reset right behind an early response makes curl 7.88 drop both: what it still sends is dropped, the reset comes seconds later. */
+/* curl 7.88 discards an early response that is followed by a reset.  So the server discards the
+ * rest of the request and resets the stream seconds later. */
 static void test_answered_early_h2(void **state)
 {
     (void)state;
@@ -817,7 +825,7 @@ static void test_answered_early_h2(void **state)
     for (int i = 0; i < 2; i++) r.skipped += 3 * NS_PER_S, spin(&r);
     assert_int_equal(frames_of(fd, FRAME_RST, &last, &ended), 1);
     assert_int_equal(last, 0); /* NO_ERROR */
-    ended = false;             /* the others are well */
+    ended = false;             /* other streams are unaffected */
     put_h2(&r, fd, FRAME_HEADERS, 5, 3, H2_POST("\x02/a"));
     frames_of(fd, FRAME_RST, &last, &ended);
     assert_true(ended);
@@ -825,7 +833,7 @@ static void test_answered_early_h2(void **state)
     close_rig(&r);
 }
 
-/* What is dropped has a limit, that of a body. */
+/* The part of the request that the server discards has the same limit as a body. */
 static void test_early_h2_limit(void **state)
 {
     (void)state;
@@ -848,9 +856,9 @@ static void test_early_h2_limit(void **state)
     close_rig(&r);
 }
 
-/* ---- the end ---- */
+/* ---- shutdown ---- */
 
-/* Requests that cross the end of the server on their way are answered; the response says that it is the last one. */
+/* Requests in transit during shutdown get responses, which announce the end of the connection. */
 static void test_drain_busy(void **state)
 {
     (void)state;
@@ -868,7 +876,7 @@ static void test_drain_busy(void **state)
     put_h2(&r, h2, FRAME_HEADERS, 5, 1, H2_POST("\x02/a"));
     frames_of(h2, FRAME_GOAWAY, &last, &ended);
     say(&r, endless, get), hear(endless, &over);
-    int late = dial(&r); /* nobody accepted it yet */
+    int late = dial(&r); /* not accepted yet */
     assert_int_equal(send(late, get, sizeof get - 1, MSG_NOSIGNAL), sizeof get - 1);
     assert_int_equal(send(crossing, get, sizeof get - 1, MSG_NOSIGNAL), sizeof get - 1);
     http_server_drain(r.s);
@@ -879,7 +887,7 @@ static void test_drain_busy(void **state)
     assert_true(strstr(text, "200 OK") && strstr(text, "connection: close") && over);
     hear(idle, &over);
     assert_true(over);
-    say(&r, next, get); /* a moment later, on a connection that was busy */
+    say(&r, next, get); /* shortly after the drain, on a recently busy connection */
     text = hear(next, &over);
     assert_true(strstr(text, "200 OK") && strstr(text, "connection: close") && over);
     ended = false;
@@ -887,7 +895,7 @@ static void test_drain_busy(void **state)
     assert_int_equal(frames_of(h2, FRAME_GOAWAY, &last, &ended), 1);
     assert_true(ended);
     for (int i = 0; i < 50;
-         i++) /* one that never pauses ends all the same, and is answered once more */
+         i++) /* a connection that never pauses ends too, after one more response */
         (void)!send(endless, get, sizeof get - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     spin(&r);
     text = hear(endless, &over);
@@ -906,7 +914,8 @@ static void test_drain_busy(void **state)
     close_rig(&r);
 }
 
-/* A good download: the kernel takes megabytes at once and then nothing for a while, the client takes some all the time. */
+/* A normal download: the kernel accepts megabytes at once and then nothing for a while, but the
+ * client reads steadily. */
 static void test_slow_download(void **state)
 {
     (void)state;
@@ -914,7 +923,7 @@ static void test_slow_download(void **state)
     open_rig(&r, &(http_limits){0});
     int fd = dial(&r);
     say(&r, fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
-    for (int i = 0; i < 12; i++) { /* a minute, at 40 KB a second */
+    for (int i = 0; i < 12; i++) { /* a minute at 40 KB/s */
         r.skipped += 5 * NS_PER_S;
         assert_int_equal(swallow(&r, fd, 200 << 10), 200 << 10);
     }
@@ -922,7 +931,8 @@ static void test_slow_download(void **state)
     assert_true(http_server_count(r.s).owed > 0);
     for (int i = 0; i < 200 && !http_server_count(r.s).closed_slow; i++)
         r.skipped += 5 * NS_PER_S,
-            spin(&r); /* and who takes nothing is closed; the kernels may still pass some on */
+            spin(
+                &r); /* a client that does not read is closed; the kernel may still deliver some bytes */
     assert_int_equal(http_server_count(r.s).closed_slow, 1);
     close(fd);
     close_rig(&r);
@@ -930,7 +940,8 @@ static void test_slow_download(void **state)
 
 /* ---- files ---- */
 
-/* Takes all of an HTTP/1.1 response but its head; the number of bytes, which are those of the file.  *over: the server hung up. */
+/* Reads the body of an HTTP/1.1 response, compares it with the file and returns its size.  Sets
+ * *over when the server closed the connection. */
 static size_t take_file(rig *r, int fd, size_t most, bool *over)
 {
     static char in[64 << 10];
@@ -954,20 +965,20 @@ static size_t take_file(rig *r, int fd, size_t most, bool *over)
     return got;
 }
 
-/* A large body leaves its file as it is taken: memory holds a piece of it, the next request waits. */
+/* A large body is sent from its file piece by piece, and the next request waits. */
 static void test_file(void **state)
 {
     (void)state;
     rig r;
     bool over;
-    open_rig(&r, &(http_limits){.answers = 1 << 20});
+    open_rig(&r, &(http_limits){.responses = 1 << 20});
     int fd = dial(&r), other = dial(&r);
     say(&r, fd, "GET /file HTTP/1.1\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(r.requests, 1);
     assert_int_equal(http_server_count(r.s).file_bytes, BIG);
     assert_true(http_server_count(r.s).owed < 600 << 10);
     say(&r, other, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_true(http_exchange_fits(r.kept, 0)); /* the others have their room */
+    assert_true(http_exchange_fits(r.kept, 0)); /* other responses are unaffected */
     answer(r.kept);
     assert_int_equal(take_file(&r, fd, BIG, &over), BIG);
     assert_int_equal(http_server_count(r.s).file_bytes, 0);
@@ -982,7 +993,7 @@ static void test_file(void **state)
     close_rig(&r);
 }
 
-/* A body that breaks off does not look whole: over HTTP/1.1 the connection ends before its length. */
+/* A client can detect a truncated body: over HTTP/1.1 the connection ends before Content-Length. */
 static void test_file_cut(void **state)
 {
     (void)state;
@@ -1000,7 +1011,7 @@ static void test_file_cut(void **state)
     close_rig(&r);
 }
 
-/* Over HTTP/2 its stream is reset, and the others go on. */
+/* Over HTTP/2 the stream of a truncated body is reset, and other streams continue. */
 static void test_file_cut_h2(void **state)
 {
     (void)state;
@@ -1012,7 +1023,7 @@ static void test_file_cut_h2(void **state)
     put_h2(&r, fd, FRAME_HEADERS, 5, 1, H2_POST("\x05/file"));
     assert_int_equal(http_server_count(r.s).file_bytes, BIG);
     assert_int_equal(ftruncate(r.file.fd, 0), 0);
-    swallow(&r, fd, BIG); /* what has come: a window of 64 KB */
+    swallow(&r, fd, BIG); /* the first window of 64 KB */
     put_h2(&r, fd, 8, 0, 1, (str){"\0\1\0\0", 4});
     put_h2(&r, fd, 8, 0, 0, (str){"\0\1\0\0", 4});
     assert_int_equal(frames_of(fd, FRAME_RST, &last, &ended), 1);
@@ -1027,7 +1038,8 @@ static void test_file_cut_h2(void **state)
     close_rig(&r);
 }
 
-/* Files count against their own connection first; when there is no room, whoever hardly takes its file goes. */
+/* Files count toward the share of their connection.  When a file does not fit, the slowest reader
+ * is closed. */
 static void test_file_room(void **state)
 {
     (void)state;
@@ -1037,7 +1049,7 @@ static void test_file_room(void **state)
     int a = dial_h2(&r), b = dial(&r), c = dial(&r);
     put_h2(&r, a, FRAME_HEADERS, 5, 1, H2_POST("\x05/file"));
     put_h2(&r, a, FRAME_HEADERS, 5, 3, H2_POST("\x06/later"));
-    assert_false(http_exchange_fits_file(r.kept, BIG)); /* a has one, there is room for another */
+    assert_false(http_exchange_fits_file(r.kept, BIG)); /* a second file of the same connection */
     answer(r.kept);
     say(&r, b, "GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
     say(&r, c, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -1045,19 +1057,19 @@ static void test_file_room(void **state)
     r.skipped += 11 * NS_PER_S;
     assert_int_equal(take_file(&r, b, 8 << 20, &over), 8 << 20);
     assert_true(http_exchange_fits_file(r.kept, BIG));
-    assert_int_equal(http_server_count(r.s).closed_owed, 1); /* a */
+    assert_int_equal(http_server_count(r.s).closed_owed, 1); /* connection a */
     assert_int_equal(http_server_count(r.s).file_bytes, BIG);
     assert_false(http_exchange_fits_file(r.kept, BIG + 1));
     close(a), close(b), close(c);
     close_rig(&r);
 }
 
-/* What one connection holds counts against itself first: it is refused while others are not. */
+/* Each connection has its own share: one that has used it is rejected while others are not. */
 static void test_own_share(void **state)
 {
     (void)state;
     rig r;
-    open_rig(&r, &(http_limits){.answers = 4 * BIG});
+    open_rig(&r, &(http_limits){.responses = 4 * BIG});
     int a = dial_h2(&r), b = dial(&r);
     put_h2(&r, a, FRAME_HEADERS, 5, 1, H2_POST("\x04/big"));
     put_h2(&r, a, FRAME_HEADERS, 5, 3, H2_POST("\x06/later"));
@@ -1069,7 +1081,8 @@ static void test_own_share(void **state)
     close_rig(&r);
 }
 
-/* What is answered when nobody runs the loop any more goes out before the connection ends. */
+/* Responses passed to the server after the last turn of the loop are sent before the connection is
+ * closed. */
 static void test_answered_last(void **state)
 {
     (void)state;
@@ -1080,7 +1093,7 @@ static void test_answered_last(void **state)
     http_client_opts o = {.to = {.host = STR("127.0.0.1"), .port = r.port, .has_port = true},
                           .h2 = true,
                           .done = on_done,
-                          .who = &h};
+                          .ctx = &h};
     http_client *c = http_client_open(r.loop, &o, &e);
     http_client_send(c, &(http_request){.method = STR("GET"), .path = STR("/later")});
     for (int i = 0; i < 2000 && !r.kept; i++) loop_once(r.loop, NS_PER_MS);
@@ -1089,14 +1102,14 @@ static void test_answered_last(void **state)
     answer(r.kept);
     http_server_close(r.s);
     r.s = NULL;
-    for (int i = 0; i < 2000 && !h.answers && !h.failures; i++) loop_once(r.loop, NS_PER_MS);
+    for (int i = 0; i < 2000 && !h.responses && !h.failures; i++) loop_once(r.loop, NS_PER_MS);
     assert_string_equal(h.why, "");
     assert_string_equal(h.body, "GET /later ");
     http_client_close(c);
     close_rig(&r);
 }
 
-/* Frames that ask for nothing. */
+/* A client that sends only frames without requests is closed. */
 static void test_flood(void **state)
 {
     (void)state;

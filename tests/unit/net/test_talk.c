@@ -1,4 +1,5 @@
-/* Our client and a server made of the same parts, over one loop: plaintext and TLS, HTTP/2 with trailers. */
+/* Tests the HTTP client against a server in the same loop, built from conn.h and h2.h: plaintext
+ * and TLS, HTTP/2 with trailers. */
 #include "net/client.h"
 #include "net/conn.h"
 #include "net/h2.h"
@@ -13,7 +14,7 @@
 
 enum { BIG = 3 << 20 };
 
-/* ---- a server of one connection that gives back what it got ---- */
+/* ---- an echo server for one connection ---- */
 
 typedef struct echo {
     loop *loop;
@@ -23,7 +24,7 @@ typedef struct echo {
     tls_context *tls;
     buf body;
     unsigned requests;
-    bool reset; /* answers nothing and hangs up */
+    bool reset; /* closes the connection without a response */
 } echo;
 
 static void flush(echo *x)
@@ -33,9 +34,9 @@ static void flush(echo *x)
     conn_flush(x->conn);
 }
 
-static void on_request(void *who, int32_t stream, http_message *m)
+static void on_request(void *ctx, int32_t stream, http_message *m)
 {
-    echo *x = who;
+    echo *x = ctx;
     err e = {0};
     x->requests++;
     assert_true(str_eq(m->method, STR("POST")));
@@ -51,16 +52,16 @@ static void on_request(void *who, int32_t stream, http_message *m)
     assert_ok(h2_respond(x->h2, stream, &s, &e), &e);
 }
 
-static void on_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+static void on_failed(void *ctx, int32_t stream, bool unprocessed, const err *e)
 {
-    (void)who, (void)stream, (void)unprocessed, (void)e;
+    (void)ctx, (void)stream, (void)unprocessed, (void)e;
 }
 
-static void server_open(void *who, conn *c) { (void)who, (void)c; }
+static void server_open(void *ctx, conn *c) { (void)ctx, (void)c; }
 
-static void server_data(void *who, conn *c, str bytes)
+static void server_data(void *ctx, conn *c, str bytes)
 {
-    echo *x = who;
+    echo *x = ctx;
     err e = {0};
     if (x->reset) {
         conn_close(c);
@@ -72,23 +73,23 @@ static void server_data(void *who, conn *c, str bytes)
     flush(x);
 }
 
-static void server_closed(void *who, conn *c, const err *e)
+static void server_closed(void *ctx, conn *c, const err *e)
 {
     (void)c, (void)e;
-    echo *x = who;
+    echo *x = ctx;
     x->conn = NULL;
 }
 
-static void on_accept(void *who, uint32_t events)
+static void on_accept(void *ctx, uint32_t events)
 {
     (void)events;
-    echo *x = who;
+    echo *x = ctx;
     err e = {0};
     int fd = accept4(x->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     assert_true(fd >= 0);
     h2_free(x->h2);
     x->h2 = h2_open(&(h2_opts){.server = true, .max_body = BIG * 2},
-                    &(h2_events){.done = on_request, .failed = on_failed, .who = x}, &e);
+                    &(h2_events){.done = on_request, .failed = on_failed, .ctx = x}, &e);
     assert_non_null(x->h2);
     conn_close(x->conn);
     x->conn = conn_take(x->loop, fd, x->tls,
@@ -124,7 +125,7 @@ static void stop(echo *x)
 /* ---- the client ---- */
 
 typedef struct heard {
-    unsigned answers, failures, status;
+    unsigned responses, failures, status;
     buf body;
     char path[32], grpc_status[8], why[400];
     err_code code;
@@ -132,16 +133,16 @@ typedef struct heard {
 
 static void copy(char *out, size_t n, str s) { snprintf(out, n, "%.*s", STR_ARG(s)); }
 
-static void on_done(void *who, const http_message *m, const err *e)
+static void on_done(void *ctx, const http_message *m, const err *e)
 {
-    heard *h = who;
+    heard *h = ctx;
     if (!m) {
         h->failures++;
         h->code = e->code;
         err_text(e, h->why, sizeof h->why);
         return;
     }
-    h->answers++;
+    h->responses++;
     h->status = m->status;
     buf_reset(&h->body);
     buf_str(&h->body, buf_view(&m->body));
@@ -152,8 +153,8 @@ static void on_done(void *who, const http_message *m, const err *e)
 static void run(loop *l, heard *h, unsigned n)
 {
     uint64_t end = loop_now(l) + 60 * NS_PER_S;
-    while (h->answers + h->failures < n && loop_now(l) < end) loop_once(l, NS_PER_S);
-    assert_int_equal(h->answers + h->failures, n);
+    while (h->responses + h->failures < n && loop_now(l) < end) loop_once(l, NS_PER_S);
+    assert_int_equal(h->responses + h->failures, n);
 }
 
 static http_client *client_tls(loop *l, uint16_t port, tls_context *t, heard *h)
@@ -162,10 +163,10 @@ static http_client *client_tls(loop *l, uint16_t port, tls_context *t, heard *h)
     http_client_opts o = {
         .to = {.host = STR("127.0.0.1"), .port = port, .has_port = true, .tls = t != NULL},
         .tls = t,
-        .h2 = !t, /* with TLS the two agree on it */
+        .h2 = !t, /* negotiated with TLS */
         .max_body = BIG * 2,
         .done = on_done,
-        .who = h};
+        .ctx = h};
     http_client *c = http_client_open(l, &o, &e);
     assert_non_null(c);
     return c;
@@ -216,7 +217,7 @@ static void test_echo(void **state)
     free(big);
 }
 
-/* ---- TLS: a certificate for 127.0.0.1 that signs itself ---- */
+/* ---- TLS: a self-signed certificate for 127.0.0.1 ---- */
 
 static char pem[] = "/tmp/kiln-talk-XXXXXX";
 
@@ -264,7 +265,7 @@ static void test_tls(void **state)
         post(c, bodies[i]);
         run(l, &h, i + 1);
         assert_string_equal(h.why, "");
-        assert_string_equal(h.grpc_status, "0"); /* HTTP/2 was agreed on */
+        assert_string_equal(h.grpc_status, "0"); /* HTTP/2 was negotiated */
         assert_int_equal(h.body.n, bodies[i].n + 1);
     }
     http_client_close(c);
@@ -275,7 +276,7 @@ static void test_tls(void **state)
     post(c, STR("secret"));
     run(l, &h, 3);
     assert_int_equal(h.code, ERR_UNSUPPORTED);
-    assert_int_equal(http_client_misfit(c), HTTP_PEER_UNTRUSTED);
+    assert_int_equal(http_client_mismatch(c), HTTP_PEER_UNTRUSTED);
     assert_int_equal(x.requests, 2);
     http_client_close(c);
     tls_context_close(wary);
@@ -287,7 +288,8 @@ static void test_tls(void **state)
     unlink(pem);
 }
 
-/* The peer hangs up instead of answering, while a kept connection is used again: one new try, then the word. */
+/* If the peer closes a reused connection instead of responding, the client tries once more, then
+ * reports the failure. */
 static void test_hang_up(void **state)
 {
     (void)state;
@@ -306,14 +308,14 @@ static void test_hang_up(void **state)
     x.reset = false;
     post(c, STR("3"));
     run(l, &h, 3);
-    assert_int_equal(h.answers, 2);
+    assert_int_equal(h.responses, 2);
     http_client_close(c);
     stop(&x);
     loop_close(l);
     buf_free(&h.body);
 }
 
-/* Closing with a request under way leaks nothing and tells nobody. */
+/* Closing the client with an open request leaks nothing and calls no callback. */
 static void test_close_early(void **state)
 {
     (void)state;
@@ -326,7 +328,7 @@ static void test_close_early(void **state)
     for (int i = 0; i < 3; i++) loop_once(l, NS_PER_MS);
     http_client_close(c);
     for (int i = 0; i < 3; i++) loop_once(l, NS_PER_MS);
-    assert_int_equal(h.answers + h.failures, h.answers);
+    assert_int_equal(h.responses + h.failures, h.responses);
     stop(&x);
     loop_close(l);
     buf_free(&h.body);
@@ -335,14 +337,14 @@ static void test_close_early(void **state)
 /* ---- timers ---- */
 
 static uint64_t fake_now;
-static uint64_t now(void *who)
+static uint64_t now(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     return fake_now;
 }
 
 static char seen[16];
-static void note(void *who) { strncat(seen, who, sizeof seen - strlen(seen) - 1); }
+static void note(void *ctx) { strncat(seen, ctx, sizeof seen - strlen(seen) - 1); }
 
 static void test_timers(void **state)
 {
@@ -355,7 +357,7 @@ static void test_timers(void **state)
     loop_timer t[4];
     static const uint64_t at[] = {30, 10, 20, 10};
     for (int i = 0; i < 4; i++) {
-        t[i] = (loop_timer){.due = note, .who = names[i]};
+        t[i] = (loop_timer){.due = note, .ctx = names[i]};
         loop_arm(l, &t[i], at[i]);
     }
     loop_once(l, 0);
@@ -366,7 +368,7 @@ static void test_timers(void **state)
     loop_once(l, 0);
     assert_string_equal(seen, "bc");
     loop_arm(l, &t[1], 40);
-    loop_arm(l, &t[1], 25); /* moves */
+    loop_arm(l, &t[1], 25); /* moves the timer */
     fake_now = 50;
     loop_once(l, 0);
     assert_string_equal(seen, "bcba");
@@ -382,16 +384,17 @@ typedef struct armed {
 
 static uint64_t last_at, last_turn, called;
 
-static void in_order(void *who)
+static void in_order(void *ctx)
 {
-    armed *a = who;
+    armed *a = ctx;
     assert_true(a->t.at > last_at || (a->t.at == last_at && a->turn > last_turn));
     assert_true(a->t.at <= fake_now);
     last_at = a->t.at, last_turn = a->turn, called++;
-    if (a->again) a->again = false, loop_arm(a->l, &a->t, 0); /* the next round's */
+    if (a->again) a->again = false, loop_arm(a->l, &a->t, 0); /* in the next turn */
 }
 
-/* Thousands of them, armed, moved and disarmed in any order, come by time and then by turn. */
+/* Thousands of timers, armed, moved and disarmed in random order, fire by time, then in order of
+ * arming. */
 static void test_many_timers(void **state)
 {
     (void)state;
@@ -403,7 +406,7 @@ static void test_many_timers(void **state)
     loop *l = loop_open(&w, NULL, NULL, &e);
     uint64_t x = 88172645463325252u, turn = 0;
     size_t n_armed = 0;
-    for (int i = 0; i < N; i++) v[i] = (armed){.t = {.due = in_order, .who = &v[i]}, .l = l};
+    for (int i = 0; i < N; i++) v[i] = (armed){.t = {.due = in_order, .ctx = &v[i]}, .l = l};
     for (int i = 0; i < STEPS; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         armed *a = &v[x % N];

@@ -1,3 +1,4 @@
+/* Endpoint URLs, valid and invalid. */
 #include "net/url.h"
 
 #include "../../support/test.h"
@@ -59,20 +60,22 @@ static void test_refused(void **state)
     static const struct {
         const char *text, *why;
     } cases[] = {
-        {"", "`` names no host; an address is like http://localhost:4318"},
-        {"http://", "`` names no host; an address is like http://localhost:4318"},
-        {"grpc://h:4317", "`grpc://` is not an address kiln can send to; http:// and https:// are"},
-        {"http://h:", "`` is no port"},
-        {"http://h:0", "`0` is no port"},
-        {"http://h:65536", "`65536` is no port"},
-        {"http://h:4317x", "`4317x` is no port"},
+        {"", "`` is not a host; an address looks like http://localhost:4318"},
+        {"http://", "`` is not a host; an address looks like http://localhost:4318"},
+        {"grpc://h:4317", "unsupported scheme `grpc://`: use http:// or https://"},
+        {"http://h:", "`` is not a port"},
+        {"http://h:0", "`0` is not a port"},
+        {"http://h:65536", "`65536` is not a port"},
+        {"http://h:4317x", "`4317x` is not a port"},
         {"http://[::1", "the address lacks a `]`"},
-        {"http://user@h/", "an address has no user and password in it; they go into a header"},
+        {"http://user@h/",
+         "an address must not contain a user name or password; send them in a header"},
         {"http://user:secret@h/",
-         "an address has no user and password in it; they go into a header"},
-        {"http://h/a?b", "the path of an endpoint has no query, fragment or blank"},
-        {"http://h/a\r\nX: y", "the path of an endpoint has no query, fragment or blank"},
-        {"http://a b/", "`a b` names no host; an address is like http://localhost:4318"},
+         "an address must not contain a user name or password; send them in a header"},
+        {"http://h/a?b", "the path of an endpoint must not contain a query, a fragment or spaces"},
+        {"http://h/a\r\nX: y",
+         "the path of an endpoint must not contain a query, a fragment or spaces"},
+        {"http://a b/", "`a b` is not a host; an address looks like http://localhost:4318"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         url u;

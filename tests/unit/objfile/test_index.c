@@ -42,7 +42,7 @@ static void test_lookup(void **state)
     arena_free(&a);
 }
 
-/* The buckets only shorten the search: it finds what a walk over all rows finds. */
+/* The buckets only shorten the search: the result equals that of a walk over all rows. */
 static void test_buckets(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void test_empty(void **state)
     arena_free(&a);
 }
 
-/* One wrong byte anywhere is noticed; with the checksum made right again it does no harm. */
+/* Every changed byte is detected; with a corrected checksum the lookup still does not crash. */
 static void test_damaged(void **state)
 {
     (void)state;

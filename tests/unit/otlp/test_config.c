@@ -1,3 +1,4 @@
+/* The configuration of an exporter from variables and addresses. */
 #include "otlp/config.h"
 
 #include "../../support/variables.h"
@@ -173,7 +174,7 @@ static void test_environment(void **state)
          "/v1/logs",
          CODEC_NONE,
          10000,
-         E "TIMEOUT is ignored: it wants a whole number of milliseconds"},
+         E "TIMEOUT is ignored: it must be a whole number of milliseconds"},
         {"json",
          OTLP_LOGS,
          {E "LOGS_PROTOCOL", "http/json"},
@@ -185,7 +186,7 @@ static void test_environment(void **state)
          CODEC_NONE,
          10000,
          E
-         "LOGS_PROTOCOL is ignored: kiln speaks grpc and http/protobuf, and will speak the latter"},
+         "LOGS_PROTOCOL is ignored: kiln supports grpc and http/protobuf, and uses http/protobuf"},
         {"snappy",
          OTLP_LOGS,
          {E "COMPRESSION", "snappy"},
@@ -196,7 +197,7 @@ static void test_environment(void **state)
          "/v1/logs",
          CODEC_NONE,
          10000,
-         E "COMPRESSION is ignored: kiln knows none, gzip and zstd"},
+         E "COMPRESSION is ignored: kiln supports none, gzip and zstd"},
         {"insecure?",
          OTLP_LOGS,
          {E "INSECURE", "yes"},
@@ -207,7 +208,7 @@ static void test_environment(void **state)
          "/v1/logs",
          CODEC_NONE,
          10000,
-         E "INSECURE is ignored: only `true` and `false` mean something"},
+         E "INSECURE is ignored: it must be `true` or `false`"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         variables v = {.pairs = cases[i].vars};
@@ -231,7 +232,7 @@ static void test_headers(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *want; /* name=value; of what is left */
+        const char *text, *want; /* the variable's value; the accepted headers as name=value; */
         unsigned warnings;
     } cases[] = {
         {"a=b", "a=b;", 0},
@@ -292,7 +293,7 @@ static void test_files_and_words(void **state)
     char text[300];
     assert_false(otlp_config_read(OTLP_PROFILES, &env, &a, &c, &e));
     assert_string_equal(err_text(&e, text, sizeof text),
-                        "an address begins with http:// or https:// (at " E "ENDPOINT)");
+                        "an address must begin with http:// or https:// (at " E "ENDPOINT)");
     arena_free(&a);
 }
 
@@ -330,7 +331,7 @@ static void test_typed(void **state)
     }
 }
 
-/* Others would take a proxy: named, so that somebody can be told that kiln does not. */
+/* otlp_ignored_proxy returns the proxy variable that other programs would use. */
 static void test_proxies(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The exporter's thread: handing in never waits, memory is bounded, the end comes in time.  Run under TSan too. */
+/* The exporter's thread: submitting never blocks, memory is bounded, closing takes bounded time.
+ * Also runs under TSan. */
 #include "otlp/exporter.h"
 
 #include "../../support/test.h"
@@ -11,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A port that is ours and refuses connections; closed, it could become somebody else's who accepts. */
+/* Binds a port without listening, so that connections are refused and no other program can take it.
+ * */
 static int bind_only(uint16_t *port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -23,7 +25,8 @@ static int bind_only(uint16_t *port)
     return fd;
 }
 
-/* A listener that nobody accepts from: the kernel completes the connection and no answer ever comes. */
+/* A listener that never accepts: the kernel completes the connection, and no response ever arrives.
+ * */
 static int listen_mute(uint16_t *port)
 {
     int fd = bind_only(port);
@@ -46,7 +49,7 @@ static bool submit(exporter *x, size_t n)
     buf b = {0};
     for (size_t i = 0; i < n; i++) buf_putc(&b, 'x');
     bool ok = exporter_submit(x, &b, 1, 1);
-    assert_int_equal(ok, b.p == NULL); /* taken over, or still ours */
+    assert_int_equal(ok, b.p == NULL); /* submitted, or still owned by the test */
     buf_free(&b);
     return ok;
 }
@@ -70,9 +73,9 @@ static void test_bounded(void **state)
     uint64_t before = world_now(world_system());
     exporter_close(x, 50 * NS_PER_MS, &n);
     assert_true(world_now(world_system()) - before <
-                20 * NS_PER_S); /* far below the request's own timeout */
+                20 * NS_PER_S); /* much less than the timeout of the request */
     assert_u64(n.items_unsent, taken);
-    assert_u64(otlp_items_lost(&n), 100); /* nothing vanishes without a number */
+    assert_u64(otlp_items_lost(&n), 100); /* everything is counted */
     close(fd);
 }
 
@@ -81,10 +84,10 @@ typedef struct server {
     unsigned n;
 } server;
 
-/* Answers 200 to whatever comes on one connection. */
-static void *serve(void *who)
+/* Responds 200 to every request on one connection. */
+static void *serve(void *ctx)
 {
-    server *s = who;
+    server *s = ctx;
     char chunk[8192];
     int c = accept(s->fd, NULL, NULL);
     for (; c >= 0 && recv(c, chunk, sizeof chunk, 0) > 0; s->n++)
@@ -94,16 +97,16 @@ static void *serve(void *who)
 }
 
 static _Atomic unsigned n_settled;
-static void on_settled(void *who, const settled *s)
+static void on_settled(void *ctx, const settled *s)
 {
-    (void)who;
+    (void)ctx;
     if (s->outcome == OUTCOME_ACCEPTED) n_settled++;
 }
 
-static void *submit_many(void *who)
+static void *submit_many(void *ctx)
 {
     for (int i = 0; i < 50; i++)
-        while (!submit(who, 10)) usleep(100);
+        while (!submit(ctx, 10)) usleep(100);
     return NULL;
 }
 
@@ -131,9 +134,9 @@ static void test_threads(void **state)
 }
 
 static _Atomic size_t stack_size;
-static void on_thread(void *who)
+static void on_thread(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     pthread_attr_t a;
     size_t n;
     if (pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstacksize(&a, &n) == 0)
@@ -141,7 +144,7 @@ static void on_thread(void *who)
     pthread_attr_destroy(&a);
 }
 
-/* A program that wants thousands of threads gives them little stack; ours needs its own. */
+/* The exporter sets its own stack size, because programs with many threads use a small default. */
 static void test_small_stacks(void **state)
 {
     (void)state;
@@ -177,7 +180,7 @@ static void test_nobody_there(void **state)
     close(fd);
 }
 
-/* Descriptors of this process, standard ones aside. */
+/* The number of open descriptors besides the standard ones. */
 static unsigned count_descriptors(void)
 {
     unsigned n = 0;
@@ -185,7 +188,7 @@ static unsigned count_descriptors(void)
     return n;
 }
 
-/* The child lets go of everything; the parent goes on with its connection and its spool. */
+/* The child closes all descriptors; the parent keeps its connection and spool. */
 static void test_forked(void **state)
 {
     (void)state;
@@ -204,16 +207,16 @@ static void test_forked(void **state)
     assert_ok(x, &e);
     assert_true(submit(x, 10));
     assert_true(exporter_flush(x, 20 * NS_PER_S));
-    assert_int_equal(count_descriptors(), before + 5); /* connection, its other end, loop, lock */
+    assert_int_equal(count_descriptors(), before + 5); /* loop (2), lock, connection (2) */
     pid_t child = fork();
     if (child == 0) {
         exporter_forked(x);
-        _exit(count_descriptors() == before + 1 ? 0 : 1); /* the other end is the test's */
+        _exit(count_descriptors() == before + 1 ? 0 : 1); /* the test owns the other end */
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_null(spool_open(dir, OTLP_PROFILES, 0, &e)); /* the parent still has it */
+    assert_null(spool_open(dir, OTLP_PROFILES, 0, &e)); /* the parent still holds the lock */
     assert_int_equal(e.code, ERR_MISMATCH);
     assert_true(submit(x, 10));
     assert_true(exporter_flush(x, 20 * NS_PER_S));

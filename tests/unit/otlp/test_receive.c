@@ -1,8 +1,8 @@
-/* Requests as senders make them, and what they are answered: read back by the exporter's own judgement (otlp/answer.h), which
- * foreign servers have tried (tests/e2e/send_oracle). */
+/* Decodes requests of senders and builds their responses.  Responses are interpreted by the
+ * exporter's own code (otlp/response.h), which tests/e2e/send_oracle runs against other servers. */
 #include "otlp/receive.h"
 #include "net/world.h"
-#include "otlp/answer.h"
+#include "otlp/response.h"
 #include "wire/compress.h"
 #include "wire/otlp.h"
 #include "wire/pb.h"
@@ -61,13 +61,13 @@ static void test_routes(void **state)
     }
 }
 
-/* What is not here: any gRPC method that is none of ours and the other signals of OTLP.  The answer is in the sender's protocol. */
+/* Unknown gRPC methods and other OTLP signals get a response in the sender's protocol. */
 static void test_unknown(void **state)
 {
     (void)state;
     static const struct {
         const char *path, *type;
-        const char *why; /* NULL: somebody answers it */
+        const char *why; /* NULL: a known route */
     } unknowns[] = {
         {"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "application/grpc",
          "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
@@ -75,9 +75,9 @@ static void test_unknown(void **state)
          "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
         {"/v1/metrics", "application/x-protobuf", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
         {"/v1/traces", "application/json", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
-        {"/a.b.C/Do", "application/grpc", "no such method"},
-        {"/", "application/grpc", "no such method"},
-        {"/v1/profiles", "application/grpc", "no such method"},
+        {"/a.b.C/Do", "application/grpc", "unknown method"},
+        {"/", "application/grpc", "unknown method"},
+        {"/v1/profiles", "application/grpc", "unknown method"},
         {"/grpc.health.v1.Health/Watch", "application/grpc", "Watch"},
         {"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
          "application/grpc+json", "application/grpc+proto"},
@@ -99,7 +99,7 @@ static void test_unknown(void **state)
             receive_reply reply;
             err e = {0};
             err_set(&e, ERR_USAGE, "%s", why);
-            receive_answer(&r, VERDICT_UNKNOWN, NULL, &e, 0, &reply);
+            receive_respond(&r, VERDICT_UNKNOWN, NULL, &e, 0, &reply);
             assert_int_equal(reply.status, r.grpc ? 200 : 404);
             assert_int_equal(r.grpc, !strncmp(unknowns[i].type, "application/grpc", 16));
             if (r.grpc) assert_true(str_eq(reply.trailers[0].value, STR("12")));
@@ -155,46 +155,46 @@ typedef struct asked {
     bool grpc;
     size_t max;
     verdict v;
-    answer_kind kind;
+    export_result_kind kind;
 } asked;
 
 static const asked cases[] = {
-    {"grpc", "application/grpc", NULL, "POST", CODEC_NONE, GOOD, true, 0, VERDICT_TAKEN,
-     ANSWER_ACCEPTED},
-    {"grpc gzip", "application/grpc", "gzip", "POST", CODEC_GZIP, GOOD, true, 0, VERDICT_TAKEN,
-     ANSWER_ACCEPTED},
-    {"grpc zstd", "application/grpc", "zstd", "POST", CODEC_ZSTD, GOOD, true, 0, VERDICT_TAKEN,
-     ANSWER_ACCEPTED},
+    {"grpc", "application/grpc", NULL, "POST", CODEC_NONE, GOOD, true, 0, VERDICT_ACCEPTED,
+     RESULT_ACCEPTED},
+    {"grpc gzip", "application/grpc", "gzip", "POST", CODEC_GZIP, GOOD, true, 0, VERDICT_ACCEPTED,
+     RESULT_ACCEPTED},
+    {"grpc zstd", "application/grpc", "zstd", "POST", CODEC_ZSTD, GOOD, true, 0, VERDICT_ACCEPTED,
+     RESULT_ACCEPTED},
     {"grpc unknown coding", "application/grpc", "snappy", "POST", CODEC_NONE, GOOD, true, 0,
-     VERDICT_MEDIA, ANSWER_REFUSED},
+     VERDICT_MEDIA, RESULT_REFUSED},
     {"grpc cut", "application/grpc", NULL, "POST", CODEC_NONE, CUT, true, 0, VERDICT_MALFORMED,
-     ANSWER_REFUSED},
+     RESULT_REFUSED},
     {"grpc no message", "application/grpc", NULL, "POST", CODEC_NONE, EMPTY, true, 0,
-     VERDICT_MALFORMED, ANSWER_REFUSED},
+     VERDICT_MALFORMED, RESULT_REFUSED},
     {"grpc two messages", "application/grpc", NULL, "POST", CODEC_NONE, TWICE, true, 0,
-     VERDICT_MALFORMED, ANSWER_REFUSED},
+     VERDICT_MALFORMED, RESULT_REFUSED},
     {"grpc lies about gzip", "application/grpc", "gzip", "POST", CODEC_NONE, LYING, true, 0,
-     VERDICT_MALFORMED, ANSWER_REFUSED},
+     VERDICT_MALFORMED, RESULT_REFUSED},
     {"grpc too large", "application/grpc", "gzip", "POST", CODEC_GZIP, GOOD, true, 60,
-     VERDICT_TOO_LARGE, ANSWER_TOO_LARGE},
-    {"http", "application/x-protobuf", NULL, "POST", CODEC_NONE, GOOD, false, 0, VERDICT_TAKEN,
-     ANSWER_ACCEPTED},
+     VERDICT_TOO_LARGE, RESULT_TOO_LARGE},
+    {"http", "application/x-protobuf", NULL, "POST", CODEC_NONE, GOOD, false, 0, VERDICT_ACCEPTED,
+     RESULT_ACCEPTED},
     {"http gzip", "application/x-protobuf", "gzip", "POST", CODEC_GZIP, GOOD, false, 0,
-     VERDICT_TAKEN, ANSWER_ACCEPTED},
+     VERDICT_ACCEPTED, RESULT_ACCEPTED},
     {"http empty", "application/x-protobuf", NULL, "POST", CODEC_NONE, EMPTY, false, 0,
-     VERDICT_TAKEN, ANSWER_ACCEPTED},
+     VERDICT_ACCEPTED, RESULT_ACCEPTED},
     {"http zeros", "application/x-protobuf", NULL, "POST", CODEC_NONE, ZEROS, false, 0,
-     VERDICT_MALFORMED, ANSWER_REFUSED},
+     VERDICT_MALFORMED, RESULT_REFUSED},
     {"http xml", "text/xml", NULL, "POST", CODEC_NONE, GOOD, false, 0, VERDICT_MEDIA,
-     ANSWER_REFUSED},
+     RESULT_REFUSED},
     {"http br", "application/x-protobuf", "br", "POST", CODEC_NONE, GOOD, false, 0, VERDICT_MEDIA,
-     ANSWER_REFUSED},
+     RESULT_REFUSED},
     {"http get", "application/x-protobuf", NULL, "GET", CODEC_NONE, GOOD, false, 0, VERDICT_METHOD,
-     ANSWER_REFUSED},
+     RESULT_REFUSED},
     {"http cut", "application/x-protobuf", NULL, "POST", CODEC_NONE, CUT, false, 0,
-     VERDICT_MALFORMED, ANSWER_REFUSED},
+     VERDICT_MALFORMED, RESULT_REFUSED},
     {"http too large", "application/x-protobuf", NULL, "POST", CODEC_NONE, GOOD, false, 60,
-     VERDICT_TOO_LARGE, ANSWER_TOO_LARGE},
+     VERDICT_TOO_LARGE, RESULT_TOO_LARGE},
 };
 
 static void fill(const asked *c, str bytes, http_message *m)
@@ -202,7 +202,7 @@ static void fill(const asked *c, str bytes, http_message *m)
     err e = {0};
     buf packed = {0};
     if (c->body == CUT) bytes.n -= 3;
-    if (c->body == ZEROS) bytes = STR("\0\0\0\0\0\0\0\0"); /* two empty frames of a file */
+    if (c->body == ZEROS) bytes = STR("\0\0\0\0\0\0\0\0"); /* two empty frames */
     assert_ok(pack(c->pack, bytes, &packed, &e), &e);
     for (int i = 0; i < (c->body == TWICE ? 2 : 1) && c->body != EMPTY; i++) {
         uint8_t prefix[GRPC_PREFIX];
@@ -220,8 +220,8 @@ static void fill(const asked *c, str bytes, http_message *m)
             : STR("/v1development/profiles");
 }
 
-/* Our answer as a sender would receive it. */
-static answer_kind judged(const receive_reply *r, bool grpc, answer *out)
+/* Returns the response as a sender interprets it. */
+static export_result_kind judged(const receive_reply *r, bool grpc, export_result *out)
 {
     err e = {0};
     http_message m = {.status = r->status};
@@ -231,11 +231,11 @@ static answer_kind judged(const receive_reply *r, bool grpc, answer *out)
         assert_ok(http_message_add(&m, &m.trailers, r->trailers[i].name, r->trailers[i].value, &e),
                   &e);
     buf_str(&m.body, buf_view(&r->body));
-    assert_true(r->body.n <= HTTP_MAX_ANSWER); /* T-17 */
+    assert_true(r->body.n <= HTTP_MAX_RESPONSE); /* T-17 */
     if (grpc)
-        answer_of_grpc(&m, out);
+        export_result_of_grpc(&m, out);
     else
-        answer_of_http(&m, 0, out);
+        export_result_of_http(&m, 0, out);
     http_message_free(&m);
     return out->kind;
 }
@@ -257,67 +257,68 @@ static void test_requests(void **state)
         received got;
         receive_route r;
         err e = {0};
-        answer said;
+        export_result result;
         receive_reply reply;
         fill(c, otlp_bytes(&a), &m);
         assert_true(receive_route_of(&m, &r));
         verdict v = receive_read(&r, &m, &(receive_opts){.max_message = c->max}, &a, &got, &e);
         if (v != c->v) fail_msg("%s: verdict %d: %s", c->name, v, e.msg);
-        assert_int_equal(v == VERDICT_TAKEN, e.code == ERR_OK);
-        if (v == VERDICT_TAKEN && c->body == GOOD) assert_string_equal(got.recognised, "otlp 1.10");
-        receive_answer(&r, v, &got, &e, 0, &reply);
-        str told = recognised_in(&reply);
-        assert_true(str_eq(told, v == VERDICT_TAKEN ? str_of(got.recognised) : (str){0}));
-        if (judged(&reply, c->grpc, &said) != c->kind)
-            fail_msg("%s: %d %s", c->name, said.kind, said.text);
+        assert_int_equal(v == VERDICT_ACCEPTED, e.code == ERR_OK);
+        if (v == VERDICT_ACCEPTED && c->body == GOOD)
+            assert_string_equal(got.recognised, "otlp 1.10");
+        receive_respond(&r, v, &got, &e, 0, &reply);
+        str format_name = recognised_in(&reply);
+        assert_true(str_eq(format_name, v == VERDICT_ACCEPTED ? str_of(got.recognised) : (str){0}));
+        if (judged(&reply, c->grpc, &result) != c->kind)
+            fail_msg("%s: %d %s", c->name, result.kind, result.text);
         receive_reply_free(&reply);
         http_message_free(&m);
         arena_free(&a);
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void test_answers(void **state)
 {
     (void)state;
     static const struct {
         verdict v;
-        answer_kind kind;
+        export_result_kind kind;
         uint64_t wait;
     } verdicts[] = {
-        {VERDICT_PRESSED, ANSWER_RETRY, 3 * NS_PER_S},
-        {VERDICT_UNAVAILABLE, ANSWER_RETRY, 3 * NS_PER_S},
-        {VERDICT_UNAUTHENTICATED, ANSWER_REFUSED, 0},
-        {VERDICT_FOREIGN, ANSWER_REFUSED, 0},
-        {VERDICT_LATE, ANSWER_RETRY, 0},
+        {VERDICT_OVERLOADED, RESULT_RETRY, 3 * NS_PER_S},
+        {VERDICT_UNAVAILABLE, RESULT_RETRY, 3 * NS_PER_S},
+        {VERDICT_UNAUTHENTICATED, RESULT_REFUSED, 0},
+        {VERDICT_CROSS_SITE, RESULT_REFUSED, 0},
+        {VERDICT_LATE, RESULT_RETRY, 0},
     };
     err why = {.code = ERR_LIMIT, .offset = NO_OFFSET, .msg = "h\xc3\xb6r 100% zu"};
     for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
         for (int grpc = 0; grpc < 2; grpc++) {
             receive_route r = {.grpc = grpc != 0};
             receive_reply reply;
-            answer said;
-            receive_answer(&r, verdicts[i].v, NULL, &why, 3 * NS_PER_S, &reply);
-            assert_int_equal(judged(&reply, grpc, &said), verdicts[i].kind);
-            assert_int_equal(said.wait, verdicts[i].wait);
-            assert_non_null(strstr(said.text, "100% zu"));
+            export_result result;
+            receive_respond(&r, verdicts[i].v, NULL, &why, 3 * NS_PER_S, &reply);
+            assert_int_equal(judged(&reply, grpc, &result), verdicts[i].kind);
+            assert_int_equal(result.wait, verdicts[i].wait);
+            assert_non_null(strstr(result.text, "100% zu"));
             receive_reply_free(&reply);
         }
     for (int grpc = 0; grpc < 2; grpc++) {
-        received got = {.n_rejected = 7, .why = "seven are no call stacks"};
+        received got = {.n_rejected = 7, .why = "seven are not call stacks"};
         receive_reply reply;
-        answer said;
-        receive_answer(&(receive_route){.grpc = grpc, .kind = RECEIVE_LOGS}, VERDICT_TAKEN, &got,
-                       NULL, 0, &reply);
-        assert_int_equal(judged(&reply, grpc, &said), ANSWER_PARTIAL);
-        assert_int_equal(said.rejected, 7);
-        assert_non_null(strstr(said.text, "seven are no call stacks"));
+        export_result result;
+        receive_respond(&(receive_route){.grpc = grpc, .kind = RECEIVE_LOGS}, VERDICT_ACCEPTED,
+                        &got, NULL, 0, &reply);
+        assert_int_equal(judged(&reply, grpc, &result), RESULT_PARTIAL);
+        assert_int_equal(result.rejected, 7);
+        assert_non_null(strstr(result.text, "seven are not call stacks"));
         receive_reply_free(&reply);
     }
 }
 
-/* ---- logs that are none of ours ---- */
+/* ---- other log records ---- */
 
 static void put_log(buf *logs, const char *by, const char *body)
 {
@@ -347,17 +348,17 @@ static void test_logs(void **state)
         put_log(&m.body, "my.app", "world");
         if (ours) put_log(&m.body, "otel.profiling", "\n\n\tat global.work(a.c:1)\n");
         assert_true(receive_route_of(&m, &r));
-        assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_TAKEN);
+        assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_ACCEPTED);
         assert_int_equal(got.n_rejected, 2);
         assert_int_equal(got.doc.model.profiles.n > 0, ours);
         assert_string_equal(got.recognised, "splunk-logs");
-        assert_non_null(strstr(got.why, "2 log records are no call stacks"));
+        assert_non_null(strstr(got.why, "2 log records are not call stacks"));
         http_message_free(&m);
         arena_free(&a);
     }
 }
 
-/* A bad record, then good ones, then reading stops: nothing of it may be called taken. */
+/* An invalid record, valid ones, then an error: nothing may be acknowledged. */
 static void test_logs_stopped(void **state)
 {
     (void)state;
@@ -372,29 +373,29 @@ static void test_logs_stopped(void **state)
 
     verdict v = VERDICT_TOO_LARGE;
     unsigned n = 0;
-    for (size_t budget = 1 << 10; v != VERDICT_TAKEN; budget *= 2, n++) {
+    for (size_t budget = 1 << 10; v != VERDICT_ACCEPTED; budget *= 2, n++) {
         arena a = {.budget = budget};
         e = (err){0};
         v = receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e);
-        assert_int_equal(v, v == VERDICT_TAKEN ? VERDICT_TAKEN : VERDICT_TOO_LARGE);
-        assert_true(v != VERDICT_TAKEN || got.doc.model.profiles.n == 1);
+        assert_int_equal(v, v == VERDICT_ACCEPTED ? VERDICT_ACCEPTED : VERDICT_TOO_LARGE);
+        assert_true(v != VERDICT_ACCEPTED || got.doc.model.profiles.n == 1);
         arena_free(&a);
     }
     assert_true(n > 1);
     assert_int_equal(got.n_rejected, 1);
 
     arena a = {0};
-    buf_put(&m.body, "\x0a\x7f", 2); /* resource_logs of 127 bytes that are not there */
+    buf_put(&m.body, "\x0a\x7f", 2); /* resource_logs of 127 missing bytes */
     assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_MALFORMED);
     arena_free(&a);
     http_message_free(&m);
 }
 
-/* ---- one bad profile does not fail its batch ---- */
+/* ---- an invalid profile does not fail its request ---- */
 
-typedef enum way { WAY_GRPC, WAY_HTTP, WAY_JSON, WAY_PACKED, WAY_UPLOAD, WAYS } way;
+typedef enum transport { WAY_GRPC, WAY_HTTP, WAY_JSON, WAY_PACKED, WAY_UPLOAD, WAYS } transport;
 
-static void fill_request(http_message *m, way w, const batch_opts *o)
+static void fill_request(http_message *m, transport w, const batch_opts *o)
 {
     static const char *const paths[WAYS] = {
         "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
@@ -414,7 +415,7 @@ static void fill_request(http_message *m, way w, const batch_opts *o)
     if (w == WAY_JSON) {
         assert_ok(otlp_pb_to_json(b.p, b.n, LAYOUT_CURRENT, NULL, &text, &e), &e);
         buf_str(&m->body, buf_view(&text));
-    } else if (w == WAY_PACKED) { /* without a header that says so */
+    } else if (w == WAY_PACKED) { /* without a Content-Encoding header */
         assert_ok(pack(CODEC_GZIP, buf_view(&b), &m->body, &e), &e);
     } else {
         buf_str(&m->body, buf_view(&b));
@@ -422,7 +423,7 @@ static void fill_request(http_message *m, way w, const batch_opts *o)
     buf_free(&b), buf_free(&text);
 }
 
-static void assert_partial(way w, const http_message *m, const receive_route *r,
+static void assert_partial(transport w, const http_message *m, const receive_route *r,
                            const received *got)
 {
     const char *reason =
@@ -440,19 +441,19 @@ static void assert_partial(way w, const http_message *m, const receive_route *r,
     assert_string_equal(got->recognised, w == WAY_JSON ? "otlp-json 1.10" : "otlp 1.10");
     (void)m;
     receive_reply reply;
-    receive_answer(r, VERDICT_TAKEN, got, NULL, 0, &reply);
+    receive_respond(r, VERDICT_ACCEPTED, got, NULL, 0, &reply);
     if (w == WAY_JSON) {
         assert_non_null(memmem(reply.body.p, reply.body.n, "\"rejectedProfiles\":\"1\"", 22));
     } else {
-        answer said;
-        assert_int_equal(judged(&reply, w == WAY_GRPC, &said), ANSWER_PARTIAL);
-        assert_int_equal(said.rejected, 1);
-        assert_non_null(strstr(said.text, "index 99 is outside stack_table"));
+        export_result result;
+        assert_int_equal(judged(&reply, w == WAY_GRPC, &result), RESULT_PARTIAL);
+        assert_int_equal(result.rejected, 1);
+        assert_non_null(strstr(result.text, "index 99 is outside stack_table"));
     }
     receive_reply_free(&reply);
 }
 
-/* What is kept as bytes is what a strict reader takes. */
+/* The stored bytes are valid for a strict reader. */
 static void assert_strict(const received *got, arena *a)
 {
     model m;
@@ -464,7 +465,7 @@ static void assert_strict(const received *got, arena *a)
 static void test_partial(void **state)
 {
     (void)state;
-    for (way w = 0; w < WAYS; w++) {
+    for (transport w = 0; w < WAYS; w++) {
         arena a = {0};
         http_message m;
         receive_route r;
@@ -476,7 +477,7 @@ static void test_partial(void **state)
         if (w == WAY_UPLOAD) {
             assert_int_equal(v, VERDICT_MALFORMED);
         } else {
-            assert_int_equal(v, VERDICT_TAKEN);
+            assert_int_equal(v, VERDICT_ACCEPTED);
             assert_int_equal(e.code, ERR_OK);
             assert_partial(w, &m, &r, &got);
             if (w != WAY_JSON) assert_strict(&got, &a);
@@ -486,7 +487,7 @@ static void test_partial(void **state)
     }
 }
 
-/* Who has no time now is told that it is worth the time. */
+/* With no_filter the result states that filtering may help. */
 static void test_no_sift(void **state)
 {
     (void)state;
@@ -498,20 +499,21 @@ static void test_no_sift(void **state)
         err e = {0};
         fill_request(&m, WAY_HTTP, &(batch_opts){.stack = {0, broken ? 99 : 0, 0}});
         assert_true(receive_route_of(&m, &r));
-        verdict v = receive_read(&r, &m, &(receive_opts){.no_sift = true}, &a, &got, &e);
-        assert_int_equal(v, broken ? VERDICT_MALFORMED : VERDICT_TAKEN);
-        assert_int_equal(got.sift, broken);
+        verdict v = receive_read(&r, &m, &(receive_opts){.no_filter = true}, &a, &got, &e);
+        assert_int_equal(v, broken ? VERDICT_MALFORMED : VERDICT_ACCEPTED);
+        assert_int_equal(got.needs_filter, broken);
         assert_int_equal(got.n_rejected, 0);
         http_message_free(&m);
         arena_free(&a);
     }
 }
 
-/* Nothing valid is left: the request fails as a whole, with the first reason.  So it does on bytes that are not protobuf. */
+/* A request without valid profiles fails with the first reason.  Bytes that are not protobuf fail,
+ * too. */
 static void test_nothing_left(void **state)
 {
     (void)state;
-    for (way w = 0; w < WAY_UPLOAD; w++) {
+    for (transport w = 0; w < WAY_UPLOAD; w++) {
         arena a = {0};
         http_message m;
         receive_route r;
@@ -531,7 +533,7 @@ static void test_nothing_left(void **state)
     }
 }
 
-/* Log records: each that is rejected has a reason, the first broken one a place. */
+/* Every rejected log record has a reason, and the first invalid one also a path. */
 static void test_broken_record(void **state)
 {
     (void)state;
@@ -545,14 +547,14 @@ static void test_broken_record(void **state)
     put_log(&m.body, "otel.profiling", NULL);
     put_log(&m.body, "otel.profiling", "\n\n\tat global.work(a.c:1)\n");
     assert_true(receive_route_of(&m, &r));
-    assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_TAKEN);
+    assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_ACCEPTED);
     assert_int_equal(got.n_rejected, 2);
     assert_int_equal(got.rejected_by[RECEIVE_NOT_A_CALL_STACK], 1);
     assert_int_equal(got.rejected_by[RECEIVE_UNREADABLE_RECORD], 1);
-    assert_non_null(strstr(got.why, "1 log records are no call stacks"));
+    assert_non_null(strstr(got.why, "1 log records are not call stacks"));
     assert_non_null(strstr(got.why, "1 call stacks could not be read, the first "
                                     "(resource_logs[1].scope_logs[0].log_records[0]): the body is "
-                                    "no string"));
+                                    "not a string"));
     http_message_free(&m);
     arena_free(&a);
 }

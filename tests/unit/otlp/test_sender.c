@@ -1,4 +1,4 @@
-/* The sender with a clock turned by hand and a receiver that is the test itself: HTTP/1.1 over socket pairs. */
+/* The sender with a simulated clock and a receiver inside the test: HTTP/1.1 over socket pairs. */
 #include "otlp/sender.h"
 
 #include "../../support/test.h"
@@ -12,34 +12,34 @@ enum { MAX_EVENTS = 32 };
 typedef struct fake {
     world world;
     uint64_t now;
-    int peer; /* our end of the newest connection, or -1 */
+    int peer; /* the test's end of the newest connection, or -1 */
     unsigned dials;
-    int all[4]; /* with in_flight: our ends of all connections, in order */
+    int all[4]; /* with in_flight: the test's ends of all connections, in order */
     unsigned in_flight;
     bool down; /* connections are refused */
     loop *loop;
     sender *sender;
     otlp_counters counters;
-    settled told[MAX_EVENTS];
+    settled outcomes[MAX_EVENTS];
     char why[MAX_EVENTS][256];
-    size_t n_told;
-    char said[MAX_EVENTS][512];
-    size_t n_said;
+    size_t n_outcomes;
+    char logged[MAX_EVENTS][512];
+    size_t n_logged;
     otlp_config config;
 } fake;
 
-static uint64_t now(void *who) { return ((fake *)who)->now; }
-static uint64_t wall(void *who) { return 1700000000 * NS_PER_S + ((fake *)who)->now; }
-static uint64_t middle(void *who)
+static uint64_t now(void *ctx) { return ((fake *)ctx)->now; }
+static uint64_t wall(void *ctx) { return 1700000000 * NS_PER_S + ((fake *)ctx)->now; }
+static uint64_t middle(void *ctx)
 {
-    (void)who;
+    (void)ctx;
     return UINT64_C(1) << 63; /* no jitter */
 }
 
-static int dial(void *who, const struct sockaddr *to, socklen_t n)
+static int dial(void *ctx, const struct sockaddr *to, socklen_t n)
 {
     (void)to, (void)n;
-    fake *f = who;
+    fake *f = ctx;
     int pair[2];
     f->dials++;
     if (f->down) return errno = ECONNREFUSED, -1;
@@ -54,26 +54,26 @@ static int dial(void *who, const struct sockaddr *to, socklen_t n)
     return pair[0];
 }
 
-static void on_settled(void *who, const settled *s)
+static void on_settled(void *ctx, const settled *s)
 {
-    fake *f = who;
-    assert_true(f->n_told < MAX_EVENTS);
-    f->told[f->n_told] = *s;
-    snprintf(f->why[f->n_told++], 256, "%s", s->text);
+    fake *f = ctx;
+    assert_true(f->n_outcomes < MAX_EVENTS);
+    f->outcomes[f->n_outcomes] = *s;
+    snprintf(f->why[f->n_outcomes++], 256, "%s", s->text);
 }
 
-static void on_say(void *who, const char *sentence)
+static void on_log(void *ctx, const char *message)
 {
-    fake *f = who;
-    assert_true(f->n_said < MAX_EVENTS);
-    snprintf(f->said[f->n_said++], 512, "%s", sentence);
+    fake *f = ctx;
+    assert_true(f->n_logged < MAX_EVENTS);
+    snprintf(f->logged[f->n_logged++], 512, "%s", message);
 }
 
 static void start(fake *f, spool *s)
 {
     err e = {0};
     f->world = *world_system();
-    f->world.who = f, f->world.now = now, f->world.wall = wall, f->world.random = middle,
+    f->world.ctx = f, f->world.now = now, f->world.wall = wall, f->world.random = middle,
     f->world.dial = dial;
     f->now = 1000 * NS_PER_S;
     f->peer = -1;
@@ -92,8 +92,8 @@ static void start(fake *f, spool *s)
                      .max_request = 1000,
                      .counters = &f->counters,
                      .settled = on_settled,
-                     .say = on_say,
-                     .who = f};
+                     .say = on_log,
+                     .ctx = f};
     f->sender = sender_open(f->loop, &o, &e);
     assert_ok(f->sender, &e);
 }
@@ -127,8 +127,8 @@ static void pass(fake *f, uint64_t ns)
     turn(f);
 }
 
-/* The request that arrived, as text; "" when there is none. */
-static const char *hear(fake *f)
+/* Returns the body of the request that arrived, or "" when there is none. */
+static const char *received(fake *f)
 {
     static char text[4096];
     turn(f);
@@ -138,7 +138,7 @@ static const char *hear(fake *f)
     return body ? body + 4 : "";
 }
 
-static void answer(fake *f, const char *text)
+static void respond(fake *f, const char *text)
 {
     assert_int_equal(send(f->peer, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
     turn(f);
@@ -154,18 +154,18 @@ static void test_in_order(void **state)
     start(&f, NULL);
     add(&f, "one", 1);
     add(&f, "two", 2);
-    assert_string_equal(hear(&f), "one");
-    assert_string_equal(hear(&f), ""); /* one at a time */
-    answer(&f, OK);
-    assert_string_equal(hear(&f), "two");
-    answer(&f, OK);
+    assert_string_equal(received(&f), "one");
+    assert_string_equal(received(&f), ""); /* one at a time */
+    respond(&f, OK);
+    assert_string_equal(received(&f), "two");
+    respond(&f, OK);
     assert_true(sender_idle(f.sender));
-    assert_int_equal(f.n_told, 2);
-    assert_int_equal(f.told[1].cookie, 2);
-    assert_int_equal(f.told[1].outcome, OUTCOME_ACCEPTED);
+    assert_int_equal(f.n_outcomes, 2);
+    assert_int_equal(f.outcomes[1].cookie, 2);
+    assert_int_equal(f.outcomes[1].outcome, OUTCOME_ACCEPTED);
     assert_int_equal(f.dials, 1);
     assert_u64(f.counters.items_accepted, 4);
-    assert_int_equal(f.n_said, 0);
+    assert_int_equal(f.n_logged, 0);
     stop(&f);
 }
 
@@ -175,23 +175,23 @@ static void test_backs_off(void **state)
     fake f = {0};
     start(&f, NULL);
     add(&f, "one", 1);
-    assert_string_equal(hear(&f), "one");
-    answer(&f, BUSY);
+    assert_string_equal(received(&f), "one");
+    respond(&f, BUSY);
     pass(&f, NS_PER_S - 1);
-    assert_string_equal(hear(&f), "");
+    assert_string_equal(received(&f), "");
     pass(&f, 1);
-    assert_string_equal(hear(&f), "one");
-    answer(&f, "HTTP/1.1 429 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
+    assert_string_equal(received(&f), "one");
+    respond(&f, "HTTP/1.1 429 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
     pass(&f, 7 * NS_PER_S - 1);
-    assert_string_equal(hear(&f), "");
+    assert_string_equal(received(&f), "");
     pass(&f, 1);
-    assert_string_equal(hear(&f), "one");
-    answer(&f, OK);
-    assert_int_equal(f.told[0].attempts, 3);
+    assert_string_equal(received(&f), "one");
+    respond(&f, OK);
+    assert_int_equal(f.outcomes[0].attempts, 3);
     assert_u64(f.counters.retries, 2);
-    assert_int_equal(f.n_said, 2); /* once for the outage, once for its end */
-    assert_string_equal(f.said[0], "profiles: HTTP status 503");
-    assert_string_equal(f.said[1], "profiles: delivered again after 2 failures");
+    assert_int_equal(f.n_logged, 2); /* one line for the outage, one for its end */
+    assert_string_equal(f.logged[0], "profiles: HTTP status 503");
+    assert_string_equal(f.logged[1], "profiles: delivered again after 2 failures");
     stop(&f);
 }
 
@@ -201,13 +201,13 @@ static void test_gives_up(void **state)
     fake f = {.down = true};
     start(&f, NULL);
     f.down = true;
-    for (uint64_t i = 1; i <= 5; i++) add(&f, "one", i); /* and all that are as old */
-    for (int i = 0; i < 200 && !f.n_told; i++) pass(&f, NS_PER_S);
-    assert_int_equal(f.n_told, 5);
-    for (int i = 0; i < 5; i++) assert_int_equal(f.told[i].outcome, OUTCOME_EXPIRED);
+    for (uint64_t i = 1; i <= 5; i++) add(&f, "one", i); /* all expire together */
+    for (int i = 0; i < 200 && !f.n_outcomes; i++) pass(&f, NS_PER_S);
+    assert_int_equal(f.n_outcomes, 5);
+    for (int i = 0; i < 5; i++) assert_int_equal(f.outcomes[i].outcome, OUTCOME_EXPIRED);
     assert_u64(f.counters.items_expired, 10);
     assert_string_equal(f.why[0], "cannot connect: Connection refused (at 127.0.0.1:9)");
-    assert_int_equal(f.n_said, 1);
+    assert_int_equal(f.n_logged, 1);
     assert_true(f.now < 1061 * NS_PER_S);
     stop(&f);
 }
@@ -219,18 +219,18 @@ static void test_refused_for_good(void **state)
     start(&f, NULL);
     add(&f, "one", 1);
     add(&f, "two", 2);
-    hear(&f);
-    answer(&f, "HTTP/1.1 400 Bad\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nno!");
-    assert_int_equal(f.told[0].outcome, OUTCOME_REFUSED);
+    received(&f);
+    respond(&f, "HTTP/1.1 400 Bad\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nno!");
+    assert_int_equal(f.outcomes[0].outcome, OUTCOME_REFUSED);
     assert_string_equal(f.why[0], "HTTP status 400: no!");
-    assert_string_equal(hear(&f), "two"); /* the next one goes at once */
-    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
-    assert_int_equal(f.told[1].outcome, OUTCOME_TOO_LARGE);
+    assert_string_equal(received(&f), "two"); /* the next one is sent at once */
+    respond(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(f.outcomes[1].outcome, OUTCOME_TOO_LARGE);
     assert_u64(f.counters.items_too_large, 2);
     stop(&f);
 }
 
-/* T-13: not even tried. */
+/* T-13: a batch larger than max_request is not sent at all. */
 static void test_own_limit(void **state)
 {
     (void)state;
@@ -240,8 +240,8 @@ static void test_own_limit(void **state)
     memset(big, 'x', sizeof big - 1);
     big[sizeof big - 1] = '\0';
     add(&f, big, 1);
-    assert_int_equal(f.told[0].outcome, OUTCOME_TOO_LARGE);
-    assert_string_equal(f.why[0], "1099 bytes are more than the limit of 1000 for a request");
+    assert_int_equal(f.outcomes[0].outcome, OUTCOME_TOO_LARGE);
+    assert_string_equal(f.why[0], "1099 bytes exceed the limit of 1000 for a request");
     assert_int_equal(f.dials, 0);
     stop(&f);
 }
@@ -252,34 +252,34 @@ static void test_silence(void **state)
     fake f = {0};
     start(&f, NULL);
     add(&f, "one", 1);
-    assert_string_equal(hear(&f), "one");
+    assert_string_equal(received(&f), "one");
     pass(&f, OTLP_TIMEOUT_NS - 1);
-    assert_int_equal(f.n_said, 0);
-    pass(&f, 1); /* half open: nobody there */
-    assert_string_equal(f.said[0], "profiles: 127.0.0.1:9: no answer within 10 s");
+    assert_int_equal(f.n_logged, 0);
+    pass(&f, 1); /* the connection is established, but the peer is silent */
+    assert_string_equal(f.logged[0], "profiles: 127.0.0.1:9: no response within 10 s");
     pass(&f, NS_PER_S);
-    assert_string_equal(hear(&f), "one");
+    assert_string_equal(received(&f), "one");
     assert_int_equal(f.dials, 2);
-    answer(&f, OK);
-    assert_int_equal(f.told[0].outcome, OUTCOME_ACCEPTED);
+    respond(&f, OK);
+    assert_int_equal(f.outcomes[0].outcome, OUTCOME_ACCEPTED);
     stop(&f);
 }
 
-/* A kept connection that the peer closed meanwhile costs nothing: the request goes out again at once. */
+/* If the peer closed an idle connection, the request is sent again at once. */
 static void test_stale_connection(void **state)
 {
     (void)state;
     fake f = {0};
     start(&f, NULL);
     add(&f, "one", 1);
-    hear(&f);
-    answer(&f, OK);
+    received(&f);
+    respond(&f, OK);
     close(f.peer);
     f.peer = -1;
     add(&f, "two", 2);
-    assert_string_equal(hear(&f), "two");
-    answer(&f, OK);
-    assert_int_equal(f.told[1].outcome, OUTCOME_ACCEPTED);
+    assert_string_equal(received(&f), "two");
+    respond(&f, OK);
+    assert_int_equal(f.outcomes[1].outcome, OUTCOME_ACCEPTED);
     assert_u64(f.counters.retries, 0);
     stop(&f);
 }
@@ -291,16 +291,16 @@ static void test_unsent_at_the_end(void **state)
     start(&f, NULL);
     add(&f, "one", 1);
     add(&f, "two", 2);
-    hear(&f);
-    answer(&f, BUSY);
-    sender_drain(f.sender, f.now + NS_PER_S / 2); /* the next try is a second away */
+    received(&f);
+    respond(&f, BUSY);
+    sender_drain(f.sender, f.now + NS_PER_S / 2); /* the next attempt is a second away */
     assert_true(sender_idle(f.sender));
-    assert_int_equal(f.told[1].outcome, OUTCOME_UNSENT);
+    assert_int_equal(f.outcomes[1].outcome, OUTCOME_UNSENT);
     assert_u64(f.counters.items_unsent, 4);
     stop(&f);
 }
 
-/* A request of n items "x", one resource and one scope each. */
+/* Appends a request of n items "x", each in its own resource and scope. */
 static void put_items(buf *out, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) buf_z(out, "\x0a\x12\x12\x10\x12\x0exxxxxxxxxxxxxx");
@@ -315,26 +315,27 @@ static void test_too_large_is_cut(void **state)
     put_items(&b->bytes, 3);
     b->items = 3, b->cookie = 7, b->held = 99;
     sender_add(f.sender, b);
-    assert_int_equal(strlen(hear(&f)), 60);
-    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
-    assert_int_equal(strlen(hear(&f)), 20);
-    answer(&f, OK);
-    assert_int_equal(strlen(hear(&f)), 40);
-    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
-    assert_int_equal(strlen(hear(&f)), 20);
-    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"); /* a single item: that is that */
-    assert_int_equal(strlen(hear(&f)), 20);
-    answer(&f, OK);
+    assert_int_equal(strlen(received(&f)), 60);
+    respond(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(strlen(received(&f)), 20);
+    respond(&f, OK);
+    assert_int_equal(strlen(received(&f)), 40);
+    respond(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(strlen(received(&f)), 20);
+    respond(&f,
+            "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"); /* a single item cannot be split */
+    assert_int_equal(strlen(received(&f)), 20);
+    respond(&f, OK);
     assert_true(sender_idle(f.sender));
     static const outcome want[] = {OUTCOME_ACCEPTED, OUTCOME_TOO_LARGE, OUTCOME_ACCEPTED};
     size_t held = 0;
-    assert_int_equal(f.n_told, 3);
+    assert_int_equal(f.n_outcomes, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(f.told[i].outcome, want[i]);
-        assert_int_equal(f.told[i].cookie, 7);
-        held += f.told[i].held;
+        assert_int_equal(f.outcomes[i].outcome, want[i]);
+        assert_int_equal(f.outcomes[i].cookie, 7);
+        held += f.outcomes[i].held;
     }
-    assert_int_equal(held, 99); /* given back once */
+    assert_int_equal(held, 99); /* released once */
     assert_u64(f.counters.splits, 2);
     assert_u64(f.counters.items_accepted, 2);
     assert_u64(f.counters.items_too_large, 1);
@@ -343,16 +344,16 @@ static void test_too_large_is_cut(void **state)
 
 /* ---- several in flight ---- */
 
-static const char *hear_at(fake *f, unsigned i)
+static const char *received_at(fake *f, unsigned i)
 {
     f->peer = f->all[i];
-    return hear(f);
+    return received(f);
 }
 
-static void answer_at(fake *f, unsigned i, const char *text)
+static void respond_at(fake *f, unsigned i, const char *text)
 {
     f->peer = f->all[i];
-    answer(f, text);
+    respond(f, text);
 }
 
 static void test_in_flight(void **state)
@@ -363,29 +364,30 @@ static void test_in_flight(void **state)
     start(&f, NULL);
     for (uint64_t i = 0; i < 5; i++) add(&f, texts[i], i + 1);
     turn(&f);
-    assert_int_equal(f.dials, 3); /* one connection each, and no more */
-    for (unsigned i = 0; i < 3; i++) assert_string_equal(hear_at(&f, i), texts[i]);
-    answer_at(&f, 1, OK); /* in any order */
-    assert_int_equal(f.told[0].cookie, 2);
-    assert_string_equal(hear_at(&f, 1), "four");
-    answer_at(&f, 0, BUSY); /* others go on, new ones wait */
-    answer_at(&f, 1, BUSY);
-    answer_at(&f, 2, OK);
-    assert_int_equal(f.told[1].cookie, 3);
-    assert_int_equal(f.n_told, 2);
-    for (unsigned i = 0; i < 3; i++) assert_string_equal(hear_at(&f, i), "");
+    assert_int_equal(f.dials, 3); /* one connection each */
+    for (unsigned i = 0; i < 3; i++) assert_string_equal(received_at(&f, i), texts[i]);
+    respond_at(&f, 1, OK); /* responses may arrive in any order */
+    assert_int_equal(f.outcomes[0].cookie, 2);
+    assert_string_equal(received_at(&f, 1), "four");
+    respond_at(&f, 0, BUSY); /* the requests in flight continue, new ones wait */
+    respond_at(&f, 1, BUSY);
+    respond_at(&f, 2, OK);
+    assert_int_equal(f.outcomes[1].cookie, 3);
+    assert_int_equal(f.n_outcomes, 2);
+    for (unsigned i = 0; i < 3; i++) assert_string_equal(received_at(&f, i), "");
     assert_u64(f.counters.retries, 2);
-    pass(&f, NS_PER_S); /* two failures of one outage are one step of waiting */
-    assert_int_equal(strlen(hear_at(&f, 0)) + strlen(hear_at(&f, 1)) + strlen(hear_at(&f, 2)),
+    pass(&f, NS_PER_S); /* two failures of one outage count once */
+    assert_int_equal(strlen(received_at(&f, 0)) + strlen(received_at(&f, 1)) +
+                         strlen(received_at(&f, 2)),
                      strlen("onefourfive"));
-    for (unsigned i = 0; i < 3; i++) answer_at(&f, i, OK);
+    for (unsigned i = 0; i < 3; i++) respond_at(&f, i, OK);
     assert_true(sender_idle(f.sender));
-    assert_int_equal(f.n_told, 5);
+    assert_int_equal(f.n_outcomes, 5);
     assert_u64(f.counters.items_accepted, 10);
     stop(&f);
 }
 
-/* A receiver that is down is asked with one request, and nothing that may wait for ever is given up. */
+/* While the receiver is down, one request tests it, and no batch expires. */
 static void test_in_flight_to_nobody(void **state)
 {
     (void)state;
@@ -401,17 +403,17 @@ static void test_in_flight_to_nobody(void **state)
         assert_int_equal(f.dials, before + 1);
     }
     assert_true(first <= 3);
-    assert_int_equal(f.n_told, 0);
+    assert_int_equal(f.n_outcomes, 0);
     f.dials = 0;
     f.down = false;
     pass(&f, 31 * NS_PER_S);
     assert_int_equal(f.dials, 1);
-    assert_string_equal(hear_at(&f, 0), "one");
-    answer_at(&f, 0, OK);
-    assert_int_equal(f.dials, 3); /* it is back */
+    assert_string_equal(received_at(&f, 0), "one");
+    respond_at(&f, 0, OK);
+    assert_int_equal(f.dials, 3); /* the receiver is back */
     for (int i = 0; i < 4; i++) {
         for (unsigned k = 0; k < 3; k++)
-            if (hear_at(&f, k)[0]) answer_at(&f, k, OK);
+            if (received_at(&f, k)[0]) respond_at(&f, k, OK);
     }
     assert_u64(f.counters.items_accepted, 10);
     stop(&f);
@@ -426,7 +428,8 @@ static void remove_spool(const char *at)
     assert_int_equal(system(cmd), 0);
 }
 
-/* What is dropped there is counted and said with its number; a batch that was cut stays on disk until both halves are delivered. */
+/* Batches dropped by the spool are counted and logged; a split batch stays on disk until both
+ * halves are delivered. */
 static void test_spool_full(void **state)
 {
     (void)state;
@@ -439,16 +442,16 @@ static void test_spool_full(void **state)
     for (uint64_t i = 1; i <= 5; i++) add(&f, "one", i); /* three fit */
     turn(&f);
     sender_spill(f.sender);
-    assert_int_equal(f.n_told, 5);
-    for (int i = 0; i < 5; i++) assert_int_equal(f.told[i].outcome, OUTCOME_SPOOLED);
+    assert_int_equal(f.n_outcomes, 5);
+    for (int i = 0; i < 5; i++) assert_int_equal(f.outcomes[i].outcome, OUTCOME_SPOOLED);
     assert_u64(f.counters.items_spool_lost, 4);
     sender_close(f.sender);
     loop_close(f.loop);
     assert_string_equal(
-        f.said[1],
+        f.logged[1],
         "profiles: the spool dropped 1 batches with 2 items: it is full, or its disk fails");
     assert_string_equal(
-        f.said[2],
+        f.logged[2],
         "profiles: the spool dropped 1 batches with 2 items: it is full, or its disk fails");
     remove_spool(at);
 }
@@ -467,15 +470,15 @@ static void test_spool_cut(void **state)
     buf_free(&b);
     fake f = {0};
     start(&f, s);
-    assert_int_equal(strlen(hear(&f)), 40);
-    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
-    assert_int_equal(strlen(hear(&f)), 20);
-    answer(&f, OK);
-    assert_false(f.told[0].last);
+    assert_int_equal(strlen(received(&f)), 40);
+    respond(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(strlen(received(&f)), 20);
+    respond(&f, OK);
+    assert_false(f.outcomes[0].last);
     assert_int_equal(spool_count(s), 1);
-    assert_int_equal(strlen(hear(&f)), 20);
-    answer(&f, OK);
-    assert_true(f.told[1].last);
+    assert_int_equal(strlen(received(&f)), 20);
+    respond(&f, OK);
+    assert_true(f.outcomes[1].last);
     assert_int_equal(spool_count(s), 0);
     stop(&f);
     remove_spool(at);
@@ -491,39 +494,39 @@ static void test_spool(void **state)
     fake f = {0};
     start(&f, spool_open(dir, OTLP_PROFILES, 0, &e));
     add(&f, "one", 1);
-    hear(&f);
+    received(&f);
     add(&f, "two", 2);
-    answer(&f, BUSY); /* both go onto disk */
-    assert_int_equal(f.n_told, 2);
-    assert_int_equal(f.told[0].outcome, OUTCOME_SPOOLED);
-    assert_int_equal(f.told[1].cookie, 2);
-    add(&f, "three", 3); /* and what comes while we wait */
-    assert_int_equal(f.told[2].outcome, OUTCOME_SPOOLED);
+    respond(&f, BUSY); /* both are spooled */
+    assert_int_equal(f.n_outcomes, 2);
+    assert_int_equal(f.outcomes[0].outcome, OUTCOME_SPOOLED);
+    assert_int_equal(f.outcomes[1].cookie, 2);
+    add(&f, "three", 3); /* new batches are spooled meanwhile */
+    assert_int_equal(f.outcomes[2].outcome, OUTCOME_SPOOLED);
     assert_true(sender_idle(f.sender));
     stop(&f);
 
-    f = (fake){0}; /* another process, another day */
+    f = (fake){0}; /* another process, later */
     start(&f, spool_open(dir, OTLP_PROFILES, 0, &e));
-    assert_string_equal(hear(&f), "one");
+    assert_string_equal(received(&f), "one");
     add(&f, "four", 4);
-    answer(&f, OK);
-    assert_string_equal(hear(&f), "two");
-    answer(&f, BUSY); /* stays there, and four goes there too */
-    assert_int_equal(f.told[1].outcome, OUTCOME_SPOOLED);
+    respond(&f, OK);
+    assert_string_equal(received(&f), "two");
+    respond(&f, BUSY); /* "two" stays on disk, and "four" is spooled after it */
+    assert_int_equal(f.outcomes[1].outcome, OUTCOME_SPOOLED);
     pass(&f, NS_PER_S);
     static const char *const rest[] = {"two", "three", "four"};
     for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
-        assert_string_equal(hear(&f), rest[i]);
-        answer(&f, OK);
+        assert_string_equal(received(&f), rest[i]);
+        respond(&f, OK);
     }
     assert_true(sender_idle(f.sender));
     assert_u64(f.counters.items_accepted, 8);
-    assert_int_equal(f.told[4].cookie, 0);
-    add(&f, "five", 5); /* all is well again: no disk */
-    assert_string_equal(hear(&f), "five");
+    assert_int_equal(f.outcomes[4].cookie, 0);
+    add(&f, "five", 5); /* the receiver is back: "five" is not spooled */
+    assert_string_equal(received(&f), "five");
     sender_drain(f.sender, f.now);
-    stop(&f); /* under way at the end: onto disk */
-    assert_int_equal(f.told[5].outcome, OUTCOME_SPOOLED);
+    stop(&f); /* "five" is in flight at the end and is spooled */
+    assert_int_equal(f.outcomes[5].outcome, OUTCOME_SPOOLED);
     assert_u64(f.counters.items_unsent, 0);
     remove_spool(dir);
 }
@@ -535,29 +538,29 @@ static void test_misfit(void **state)
     start(&f, NULL);
     add(&f, "one", 1);
     add(&f, "two", 2);
-    hear(&f);
+    received(&f);
     assert_int_equal(send(f.peer, "\x15\x03\x03\0\2\2F", 7, 0), 7);
     turn(&f);
-    assert_int_equal(f.n_told, 2); /* what waits would fare no better */
+    assert_int_equal(f.n_outcomes, 2); /* waiting batches would fail too */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(f.told[i].outcome, OUTCOME_MISFIT);
-        assert_int_equal(f.told[i].attempts, i == 0);
+        assert_int_equal(f.outcomes[i].outcome, OUTCOME_MISFIT);
+        assert_int_equal(f.outcomes[i].attempts, i == 0);
         assert_string_equal(f.why[i],
                             "127.0.0.1:9 speaks TLS, not plaintext; set --to https://127.0.0.1:9");
     }
     assert_u64(f.counters.items_refused, 4);
-    /* The next one is not tried at once, but it is: somebody may have put it right. */
+    /* The next batch is tried later, because the configuration may have been corrected. */
     add(&f, "three", 3);
     turn(&f);
     assert_int_equal(f.dials, 1);
     pass(&f, NS_PER_S);
-    assert_string_equal(hear(&f), "three");
-    answer(&f, OK);
-    assert_int_equal(f.told[2].outcome, OUTCOME_ACCEPTED);
-    assert_int_equal(f.told[2].attempts, 1);
+    assert_string_equal(received(&f), "three");
+    respond(&f, OK);
+    assert_int_equal(f.outcomes[2].outcome, OUTCOME_ACCEPTED);
+    assert_int_equal(f.outcomes[2].attempts, 1);
     add(&f, "four", 4);
-    assert_string_equal(hear(&f), "four");
-    answer(&f, OK);
+    assert_string_equal(received(&f), "four");
+    respond(&f, OK);
     stop(&f);
 }
 

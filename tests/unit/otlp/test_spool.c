@@ -1,3 +1,4 @@
+/* The spool: order, limits, restarts and file modes. */
 #include "otlp/spool.h"
 
 #include "../../support/test.h"
@@ -13,7 +14,7 @@ static int setup(void **state)
     (void)state;
     snprintf(dir, sizeof dir, "/tmp/kiln-spool-XXXXXX");
     if (!mkdtemp(dir)) return -1;
-    return rmdir(dir); /* spool_open makes it */
+    return rmdir(dir); /* spool_open creates it */
 }
 
 static int teardown(void **state)
@@ -82,7 +83,7 @@ static void test_order_survives(void **state)
     (void)state;
     spool *s = open_spool(0);
     put(s, "one", 1, 500, 0);
-    put(s, "two", 2, 400, 0); /* the clock went back: still behind */
+    put(s, "two", 2, 400, 0); /* the clock went back, but "two" is still the last */
     put(s, "three", 3, 400, 0);
     assert_int_equal(spool_count(s), 3);
     assert_u64(spool_bytes(s), 11);
@@ -106,7 +107,7 @@ static void test_order_survives(void **state)
     spool_close(s);
 }
 
-/* What a crash leaves and what is not ours. */
+/* Unfinished files of a crash are removed; files that are not part of the spool are ignored. */
 static void test_leftovers(void **state)
 {
     (void)state;
@@ -114,8 +115,8 @@ static void test_leftovers(void **state)
     touch("00000000000000000007-1.profiles.otlp.0badcafe.tmp", "half");
     touch("00000000000000000008-2.profiles.otlp", "whole");
     touch("00000000000000000009-2.logs.otlp", "another signal");
-    touch("README.tmp", "a person's");
-    touch("7-1.profiles.otlp", "no name of ours");
+    touch("README.tmp", "not of the spool");
+    touch("7-1.profiles.otlp", "not a spool name");
     touch("00000000000000000010-x.profiles.otlp", "nor this");
     touch("99999999999999999999999999-1.profiles.otlp", "nor this");
     spool *s = open_spool(0);
@@ -136,18 +137,18 @@ static void test_bounded(void **state)
     put(s, "aaaa", 1, 0, 0);
     put(s, "bbbb", 2, 0, 0);
     put(s, "cc", 3, 0, 0);
-    put(s, "ddd", 4, 0, 1); /* a goes */
+    put(s, "ddd", 4, 0, 1); /* a is deleted */
     assert_oldest(s, "bbbb", 2);
     assert_u64(spool_bytes(s), 9);
     put(s, "eeeeeeeeee", 5, 0, 3);
     assert_int_equal(spool_count(s), 1);
     assert_false(spool_put(s, STR("fffffffffff"), 1, 0, &l, &e));
     assert_int_equal(e.code, ERR_LIMIT);
-    assert_int_equal(spool_count(s), 1); /* nothing went for it */
+    assert_int_equal(spool_count(s), 1); /* nothing was deleted for it */
     spool_close(s);
 }
 
-/* Several are under way at once: those stay, whatever order they end in. */
+/* Batches in use are not deleted, whatever order they end in. */
 static void test_taken(void **state)
 {
     (void)state;
@@ -163,17 +164,17 @@ static void test_taken(void **state)
         file_release(&b[i].file);
     }
     assert_true(spool_waits(s));
-    put(s, "dddd", 4, 0, 1); /* c goes: a and b are being sent */
+    put(s, "dddd", 4, 0, 1); /* c is deleted: a and b are in use */
     assert_false(spool_put(s, STR("eeeee"), 5, 0, &l, &e));
     assert_non_null(strstr(e.msg, "full of batches that are being sent"));
-    assert_int_equal(l.batches, 0); /* nothing went for it */
+    assert_int_equal(l.batches, 0); /* nothing was deleted for it */
     e = (err){0};
     spool_drop(s, b[1].number);
     spool_return(s, b[0].number);
     assert_int_equal(spool_count(s), 2);
     assert_oldest(s, "aaa", 1);
     assert_u64(spool_bytes(s), 7);
-    spool_drop(s, b[1].number); /* is gone: nothing happens */
+    spool_drop(s, b[1].number); /* unknown number: nothing happens */
     assert_int_equal(spool_count(s), 2);
     spool_close(s);
 }
@@ -187,7 +188,8 @@ static mode_t mode_of(const char *name)
     return st.st_mode & 0777;
 }
 
-/* Profiles can hold secrets: nobody else reads them, whatever the umask and whoever made the directory. */
+/* Profiles may contain secrets: only the owner may read them, whatever the umask and the
+ * directory's mode. */
 static void test_private(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* Gates: syntax, units, and the comparison with the limit. */
 #include "../../support/test.h"
 
 #include "query/gate.h"
@@ -14,12 +15,13 @@ static const struct {
     {" json::parse < 12.5 %", "json::parse", GATE_SHARE, 0.125, true, "", NULL},
     {"vector<int>::push<=+4%", "vector<int>::push", GATE_GROWTH, 0.04, false, "", NULL},
     {"^main$<=200ms", "^main$", GATE_VALUE, 200, false, "ms", NULL},
-    {"main<=3", "main", GATE_VALUE, 3, false, "", NULL}, /* refused when the units are known */
+    {"main<=3", "main", GATE_VALUE, 3, false, "",
+     NULL}, /* rejected when the unit of the values is known */
     {"parse", NULL, 0, 0, false, NULL, "has no <"},
     {"<=4%", NULL, 0, 0, false, NULL, "has no pattern before the <"},
-    {"parse<=", NULL, 0, 0, false, NULL, "has no number behind the <"},
-    {"parse<=4.4.4%", NULL, 0, 0, false, NULL, "has no number behind the <"},
-    {"parse<=-4%", NULL, 0, 0, false, NULL, "has no number behind the <"},
+    {"parse<=", NULL, 0, 0, false, NULL, "has no number after the <"},
+    {"parse<=4.4.4%", NULL, 0, 0, false, NULL, "has no number after the <"},
+    {"parse<=-4%", NULL, 0, 0, false, NULL, "has no number after the <"},
     {"parse<=+4ms", NULL, 0, 0, false, NULL, "limits growth, which is given in %"},
 };
 
@@ -82,7 +84,8 @@ static void test_judge(void **state)
     gate_sums s = {.before = 20, .after = 50};
     assert_true(passes("x<=25%", s, &d, "count"));
     assert_false(passes("x<25%", s, &d, "count"));
-    assert_true(passes("x<=+150%", s, &d, "count")); /* of the cost: its share grew by 25 % */
+    assert_true(
+        passes("x<=+150%", s, &d, "count")); /* growth of the cost; its share grew by 25 % */
     assert_false(passes("x<=+149%", s, &d, "count"));
     assert_true(passes("x<=50count", s, &d, "count"));
     assert_true(passes("x<=50 samples", s, &d, "{samples}"));
@@ -94,7 +97,7 @@ static void test_judge(void **state)
     assert_true(passes("x<=1%", (gate_sums){0}, &d, "ns"));
 }
 
-/* Twice the requests: what each costs did not double. */
+/* With twice the requests, the cost per request does not double. */
 static void test_judge_per(void **state)
 {
     (void)state;
@@ -110,7 +113,7 @@ static const struct {
     const char *text, *unit, *want;
 } bad_units[] = {
     {"x<=5ms", "bytes",
-     "the gate \"x<=5ms\" is in ms, the values are in bytes: give B, kB, MB, GB"},
+     "the gate \"x<=5ms\" is in ms, but the values are in bytes; use B, kB, MB, GB"},
     {"x<=5", "nanoseconds",
      "the gate \"x<=5\" has no unit: ns, us, ms, s, % (its share) or, with + before the number, % "
      "(its growth)"},
@@ -118,10 +121,10 @@ static const struct {
      "the gate \"x<=5\" has no unit: count, % (its share) or, with + before the number, % (its "
      "growth)"},
     {"x<=5parsecs", "ns",
-     "the gate \"x<=5parsecs\" is in parsecs, the values are in ns: give ns, us, ms, s"},
+     "the gate \"x<=5parsecs\" is in parsecs, but the values are in ns; use ns, us, ms, s"},
     {"x<=5count", "objects",
-     "the gate \"x<=5count\" is in count, the values are in objects: give objects"},
-    {"x<=5ms", "", "the gate \"x<=5ms\" is in ms, the values are in no unit: give count"},
+     "the gate \"x<=5count\" is in count, but the values are in objects; use objects"},
+    {"x<=5ms", "", "the gate \"x<=5ms\" is in ms, but the values have no unit; use count"},
 };
 
 static void test_judge_units(void **state)

@@ -1,4 +1,4 @@
-/* Attributes as pprof's labels: patterns, ranges with units, frames of tags. */
+/* Attributes as labels of pprof: patterns, ranges with units, tags as frames. */
 #include "../../support/test.h"
 #include "model/builder.h"
 #include "query/flat.h"
@@ -31,7 +31,7 @@ static void add(fixture *x, const char *name, uint32_t attr, uint32_t other, uin
                                     .n_values = 1});
 }
 
-/* Four samples of 1, 2, 4 and 8: what was selected is their sum. */
+/* Four samples with the values 1, 2, 4 and 8, so that the sum shows which were selected. */
 static void make(fixture *x)
 {
     *x = (fixture){0};
@@ -70,7 +70,7 @@ static void test_filters(void **state)
         {{.tagfocus = {"eu", 2}}, 1 + 2},
         {{.tagfocus = {"region:eu", 9}}, 1 + 2},
         {{.tagfocus = {"eu,us", 5}}, 2},           /* without a key all must match */
-        {{.tagfocus = {"region=^us,^eu", 14}}, 3}, /* with one, one of them */
+        {{.tagfocus = {"region=^us,^eu", 14}}, 3}, /* with a key, one must match */
         {{.tagfocus = {"region=^us", 10}}, 2},
         {{.tagfocus = {"zone=eu", 7}}, 0},
         {{.tagignore = {"region=.", 8}}, 4 + 8},
@@ -78,9 +78,9 @@ static void test_filters(void **state)
         {{.tagfocus = {"size=4096b", 10}}, 1},
         {{.tagfocus = {"size=:4000b", 11}}, 0},
         {{.tagfocus = {"4kb:", 4}},
-         1 + 4}, /* as pprof: a number without a unit has the one asked for */
+         1 + 4}, /* as in pprof, a number without a unit has the unit of the range */
         {{.tagfocus = {"50b:1mb", 7}}, 1 + 2 + 4}, /* bytes without a unit are bytes */
-        {{.tagfocus = {"size=1ms:", 9}}, 0},       /* bytes are no time */
+        {{.tagfocus = {"size=1ms:", 9}}, 0},       /* bytes are not a time */
         {{.tagfocus = {"thread.id=77", 12}}, 4},
         {{.thread = {"77", 2}}, 4},
         {{.trace_id = {"ab000000000000000000000000000000", 32}}, 4},
@@ -107,13 +107,13 @@ static void test_tag_frames(void **state)
     assert_u64(selected(&x, &o), 15);
     uint32_t *stack = view_scratch(&x.v, &x.e);
     uint32_t n = view_frames(&x.v, &x.v.parts.v[0], &x.v.rows.v[0], stack);
-    assert_int_equal(n, 4); /* trace, function, size, region: from the leaf */
+    assert_int_equal(n, 4); /* trace, function, size, region, leaf first */
     static const char *const want[] = {"<unknown>", "a", "4kB", "eu1"};
     for (uint32_t i = 0; i < n; i++)
         assert_true(str_eq(frame_label(&x.table, stack[i]), str_of(want[i])));
     assert_true(flat_of(&x.v, &(flat_opts){0}, &x.a, &f, &x.e));
     assert_u64(f.flat_sum, 15);
-    /* tags can be selected as frames are */
+    /* tags can be selected like frames */
     o.focus = STR("^eu1,us2$");
     assert_u64(selected(&x, &o), 2);
     o = (select_opts){.tagroot = STR("region"), .show_from = STR("eu1$")};
@@ -149,7 +149,7 @@ static void test_units(void **state)
     }
 }
 
-/* Out of memory is a for loop. */
+/* Every allocation may fail. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_memory(void **state)
         flat f;
         done = view_of(&x.m, &o, BY_LINE, &a, &x.table, &x.v, &e) &&
                flat_of(&x.v, &(flat_opts){0}, &a, &f, &e);
-        assert_true(done ? x.v.sum == 3 : e.code == ERR_LIMIT);
+        assert_true(done ? x.v.sum == 3 : err_exhausted(&e));
         arena_free(&a);
     }
     assert_true(done);

@@ -1,4 +1,4 @@
-/* Time: series, heat map, lanes, flame chart and spans over a profile whose answers are known. */
+/* Queries over time: series, heat map, lanes, flame chart and spans of a known profile. */
 #include "query/timeline.h"
 
 #include "../../support/test.h"
@@ -39,7 +39,7 @@ static void finish(fixture *x, const select_opts *o)
     assert_ok(view_of(&x->m, &by, BY_FUNCTION, &x->a, &x->table, &x->v, &x->e), &x->e);
 }
 
-/* names from the root: "main;run" */
+/* Returns the stack of these names, root first: "main;run". */
 static uint32_t stack_of(fixture *x, const char *names)
 {
     uint32_t frames[8];
@@ -59,7 +59,7 @@ static uint32_t stack_of(fixture *x, const char *names)
     return builder_stack(&x->b, frames, n);
 }
 
-/* at: ms after BEGIN */
+/* Adds an observation; `at` is in ms after BEGIN. */
 static void see(fixture *x, const char *stack, const char *thread, uint64_t at, int64_t value)
 {
     uint64_t time = BEGIN + at * 1000000;
@@ -100,6 +100,67 @@ static void test_range(void **state)
     arena_free(&x.a);
 }
 
+/* The start of a range is inclusive, its end is exclusive; both are exact to the nanosecond. */
+static void test_range_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t start, end; /* ns after BEGIN */
+        int64_t sum;
+        uint64_t n;
+    } cases[] = {
+        {10000000, 30000000, 5 + 7, 2}, {10000000, 30000001, 5 + 7 + 1, 3},
+        {10000001, 30000000, 7, 1},     {20000000, 20000001, 7, 1},
+        {1500000000, 2999000000, 2, 1}, {1500000000, 2999000001, 2 + 4, 2},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fixture x;
+        series s;
+        heat h;
+        seen(&x, &(select_opts){.start = BEGIN + cases[i].start, .end = BEGIN + cases[i].end});
+        assert_u64(x.v.sum, cases[i].sum);
+        assert_u64(view_time_range(&x.v).n_timed, cases[i].n);
+        assert_true(series_of(&x.v, 10 * SECOND, 0, &x.a, &s, &x.e));
+        assert_u64(s.n, 1);
+        assert_u64(s.sum[0], cases[i].sum);
+        assert_u64(s.count[0], cases[i].n);
+        assert_true(heat_of(&x.v, &(heat_range){.rows = 1}, &x.a, &h, &x.e));
+        int64_t sum = 0;
+        for (uint32_t c = 0; c < h.columns; c++) sum += h.sum[c];
+        assert_u64(sum, cases[i].sum);
+        arena_free(&x.a);
+    }
+}
+
+/* A step of a series and a cell of a heat map begin inclusively: an observation at the border belongs
+ * to the later one. */
+static void test_bucket_borders(void **state)
+{
+    (void)state;
+    fixture x;
+    series s;
+    heat h;
+    begin(&x);
+    see(&x, "main", "a", 0, 1);
+    see(&x, "main", "a", 999, 2);
+    see(&x, "main", "a", 1000, 4);
+    see(&x, "main", "a", 2000, 8);
+    finish(&x, &(select_opts){.all = true});
+    assert_true(series_of(&x.v, SECOND, 0, &x.a, &s, &x.e));
+    assert_u64(s.n, 3);
+    assert_u64(s.sum[0], 1 + 2);
+    assert_u64(s.sum[1], 4);
+    assert_u64(s.sum[2], 8);
+    heat_range r = {.column_ns = SECOND, .rows = 2, .start = BEGIN, .end = BEGIN + 2 * SECOND};
+    assert_true(heat_of(&x.v, &r, &x.a, &h, &x.e));
+    assert_int_equal(h.columns, 2);
+    assert_u64(h.sum[0 * 2 + 0], 1);
+    assert_u64(h.sum[0 * 2 + 1], 2);
+    assert_u64(h.sum[1 * 2 + 0], 4);
+    assert_u64(h.sum[1 * 2 + 1], 0);
+    arena_free(&x.a);
+}
+
 static void test_series(void **state)
 {
     (void)state;
@@ -114,7 +175,7 @@ static void test_series(void **state)
     assert_u64(s.sum[1], 2);
     assert_u64(s.sum[2], 4);
     assert_true(series_of(&x.v, 0, 10, &x.a, &s, &x.e));
-    assert_u64(s.step, SECOND / 2); /* 2.989 s in 10: 0.2989, rounded up to 0.5 */
+    assert_u64(s.step, SECOND / 2); /* 2.989 s in 10 buckets: 0.2989 s, rounded up to 0.5 s */
     assert_false(series_of(&x.v, 1, 0, &x.a, &s, &x.e));
     assert_int_equal(x.e.code, ERR_USAGE);
     arena_free(&x.a);
@@ -136,7 +197,7 @@ static void test_heat(void **state)
     assert_u64(h.max, 7);
     assert_u64(h.count[0 * 100 + 1], 1);
     heat_range fine = {.column_ns = SECOND / 100, .rows = 2, .start = BEGIN + SECOND / 50};
-    fine.end = fine.start + 2 * fine.column_ns; /* 20 to 40 ms, in fives */
+    fine.end = fine.start + 2 * fine.column_ns; /* 20 to 40 ms, in rows of 5 ms */
     assert_true(heat_of(&x.v, &fine, &x.a, &h, &x.e));
     assert_int_equal(h.columns, 2);
     assert_u64(h.row_ns, SECOND / 200);
@@ -159,7 +220,7 @@ static void test_lanes_and_chart(void **state)
     assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
     assert_int_equal(l.v.n, 2);
     assert_false(l.intervals);
-    assert_true(str_eq(l.v.v[0].who.name, STR("a")));
+    assert_true(str_eq(l.v.v[0].thread.name, STR("a")));
     assert_int_equal(l.v.v[1].n, 4);
     assert_u64(l.v.v[1].sum, 17);
     assert_true(str_eq(l.threads.states.v[l.events.v[0].state], STR("S")));
@@ -233,34 +294,39 @@ static void test_without_time(void **state)
     arena_free(&x.a);
 }
 
-/* Three looks at what one process has done since its start, and one of another. */
+/* Three cumulative profiles of one process, not in order of time, and one of another start. */
+static void add_cumulative(fixture *x)
+{
+    static const struct {
+        uint64_t start, duration;
+        int64_t value;
+    } profiles[] = {{10, 5, 3}, {10, 20, 11}, {10, 10, 7}, {99, 1, 100}};
+    for (size_t i = 0; i < ARRAY_LEN(profiles); i++) {
+        profile *p = builder_profile(&x->b);
+        p->sample_type.type = builder_string(&x->b, STR("cpu"));
+        p->time_unix_nano = profiles[i].start * SECOND;
+        p->duration_nano = profiles[i].duration * SECOND;
+        uint32_t attr =
+            builder_attribute_str(&x->b, STR(KILN_ATTR_AGGREGATION_TEMPORALITY), STR("cumulative"));
+        builder_profile_attrs(&x->b, &attr, 1);
+        builder_sample(
+            &x->b,
+            &(sample){.stack = stack_of(x, "main"), .values = &profiles[i].value, .n_values = 1});
+    }
+}
+
 static void test_cumulative(void **state)
 {
     (void)state;
     fixture x;
     begin(&x);
-    static const struct {
-        uint64_t start, duration;
-        int64_t value;
-    } looks[] = {{10, 5, 3}, {10, 20, 11}, {10, 10, 7}, {99, 1, 100}};
-    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
-        profile *p = builder_profile(&x.b);
-        p->sample_type.type = builder_string(&x.b, STR("cpu"));
-        p->time_unix_nano = looks[i].start * SECOND;
-        p->duration_nano = looks[i].duration * SECOND;
-        uint32_t attr =
-            builder_attribute_str(&x.b, STR(KILN_ATTR_AGGREGATION_TEMPORALITY), STR("cumulative"));
-        builder_profile_attrs(&x.b, &attr, 1);
-        builder_sample(
-            &x.b,
-            &(sample){.stack = stack_of(&x, "main"), .values = &looks[i].value, .n_values = 1});
-    }
+    add_cumulative(&x);
     finish(&x, &(select_opts){.sample_type = STR("cpu"), .all = true});
     const model *m = &x.m;
     cumulative c;
     assert_true(cumulative_find(&m, 1, &x.a, &c, &x.e));
     assert_int_equal(c.n, 4);
-    static const uint32_t order[] = {1, 3, 2, 4}; /* by start, then by how far they go */
+    static const uint32_t order[] = {1, 3, 2, 4}; /* by start, then by duration */
     static const bool replaced[] = {true, true, false, false};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(c.v[i].profile, order[i]);
@@ -276,7 +342,34 @@ static void test_cumulative(void **state)
     arena_free(&x.a);
 }
 
-/* Of what is in use at a time the newest of a resource and a type counts. */
+/* Within one model and across two: only the newest profile of a series keeps samples and attributes. */
+static void test_empty_replaced(void **state)
+{
+    (void)state;
+    fixture x, y;
+    begin(&x), begin(&y);
+    add_cumulative(&x), add_cumulative(&y);
+    y.b.m.profiles.v[2].duration_nano = 30 * SECOND; /* newer than all of x with its start */
+    finish(&x, &(select_opts){.sample_type = STR("wall")});
+    finish(&y, &(select_opts){.sample_type = STR("wall")});
+    model *both[] = {&x.m, &y.m};
+    assert_true(cumulative_empty_replaced(both, 1, &x.a, &x.e));
+    static const bool alone[] = {false, true, false, true};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(x.m.profiles.v[i + 1].n_samples, alone[i]);
+        assert_int_equal(x.m.profiles.v[i + 1].attrs.n, alone[i]);
+    }
+    assert_int_equal(y.m.profiles.v[1].n_samples, 1);
+    assert_true(cumulative_empty_replaced(both, 2, &x.a, &x.e));
+    for (size_t i = 0; i < 3; i++) assert_int_equal(x.m.profiles.v[i + 1].n_samples, 0);
+    static const bool joined[] = {false, true, false, true};
+    for (size_t i = 0; i < 4; i++) assert_int_equal(y.m.profiles.v[i + 1].n_samples, joined[i]);
+    /* Of two equal profiles, the one in the later input counts. */
+    assert_int_equal(x.m.profiles.v[4].n_samples, 0);
+    arena_free(&x.a), arena_free(&y.a);
+}
+
+/* Of the levels of one resource and type, only the newest keeps its samples. */
 static void test_levels(void **state)
 {
     (void)state;
@@ -310,10 +403,12 @@ static void test_levels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_range),      cmocka_unit_test(test_series),
-        cmocka_unit_test(test_heat),       cmocka_unit_test(test_lanes_and_chart),
-        cmocka_unit_test(test_spans),      cmocka_unit_test(test_without_time),
-        cmocka_unit_test(test_cumulative), cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_range),          cmocka_unit_test(test_range_ends),
+        cmocka_unit_test(test_bucket_borders), cmocka_unit_test(test_series),
+        cmocka_unit_test(test_heat),           cmocka_unit_test(test_lanes_and_chart),
+        cmocka_unit_test(test_spans),          cmocka_unit_test(test_without_time),
+        cmocka_unit_test(test_cumulative),     cmocka_unit_test(test_empty_replaced),
+        cmocka_unit_test(test_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static bool look(fixture *x, const char *folded, const select_opts *o, granulari
     return view_of(&x->doc.model, o, by, &x->a, &x->frames, &x->v, &x->e);
 }
 
-/* "name flat cum" of every row, in order. */
+/* Returns "name flat cum" of every row, in order. */
 static char *table(fixture *x, const flat_opts *o)
 {
     static char out[1024];
@@ -50,10 +50,12 @@ static void test_flat(void **state)
         {"all", {.all = false}, "run 6 9, work 3 7, idle 1 1, main 0 10"},
         {"focus", {.focus = {"work", 4}}, "run 4 7, work 3 7, main 0 7"},
         {"ignore", {.ignore = {"wor.$", 5}}, "run 2 2, idle 1 1, main 0 3"},
-        {"ignore beats focus", {.focus = {"run", 3}, .ignore = {"work", 4}}, "run 2 2, main 0 2"},
+        {"ignore overrides focus",
+         {.focus = {"run", 3}, .ignore = {"work", 4}},
+         "run 2 2, main 0 2"},
         {"hide", {.hide = {"^run$", 5}}, "work 7 7, main 2 10, idle 1 1"},
         {"show", {.show = {"run|work", 8}}, "run 6 9, work 3 7"},
-        {"hidden stacks go", {.hide = {"main|run|work", 13}}, "idle 1 1"},
+        {"hidden stacks are dropped", {.hide = {"main|run|work", 13}}, "idle 1 1"},
         {"show from", {.show_from = {"run", 3}}, "run 6 9, work 3 7"},
         {"plain text", {.focus = {"wor.$", 5}, .literal = true}, ""},
     };
@@ -76,6 +78,14 @@ static void test_flat_options(void **state)
     assert_string_equal(table(&x, &(flat_opts){.node_count = 2}), "run 6 9, work 3 7");
     assert_string_equal(table(&x, &(flat_opts){.node_fraction = 0.2}),
                         "run 6 9, work 3 7, main 0 10");
+    /* a row of exactly the cutoff stays */
+    assert_string_equal(table(&x, &(flat_opts){.node_fraction = 0.1}),
+                        "run 6 9, work 3 7, idle 1 1, main 0 10");
+    arena_free(&x.a);
+    /* equal amounts are sorted by name */
+    assert_true(
+        look(&x, "main;b 2\nmain;a 2\nmain;c 2\n", &(select_opts){.all = false}, BY_FUNCTION));
+    assert_string_equal(table(&x, &(flat_opts){0}), "a 2 2, b 2 2, c 2 2, main 0 6");
     arena_free(&x.a);
 }
 
@@ -89,13 +99,13 @@ static void test_edges(void **state)
     assert_true(look(&x, stacks, &(select_opts){.all = false}, BY_FUNCTION));
     assert_true(flat_of(&x.v, &o, &x.a, &f, &x.e));
     assert_true(edges_of(&x.v, &f, &o, &x.a, &g, &x.e));
-    assert_int_equal(g.n,
-                     4); /* run->work 7, work->run 4, main->run 9, main->idle 1; run->run is none */
+    assert_int_equal(
+        g.n, 4); /* run->work 7, work->run 4, main->run 9, main->idle 1; run->run is not an edge */
     assert_int_equal(g.first_out[1] - g.first_out[0], 1);
     assert_int_equal(g.v[g.first_out[0]].value, 7);
     assert_int_equal(g.first_in[1] - g.first_in[0], 2);
     assert_int_equal(g.v[g.in[g.first_in[0]]].value, 9);
-    /* without work in between */
+    /* edges skip an omitted frame between two shown ones */
     assert_true(flat_of(&x.v, &(flat_opts){.node_count = 1}, &x.a, &f, &x.e));
     assert_true(edges_of(&x.v, &f, &o, &x.a, &g, &x.e));
     assert_int_equal(g.n, 0);
@@ -133,13 +143,15 @@ static void test_errors(void **state)
         err_code code;
         const char *want;
     } cases[] = {
-        {{.sample_type = {"heap", 4}}, ERR_USAGE, "no sample type `heap`; there is samples/count"},
+        {{.sample_type = {"heap", 4}},
+         ERR_USAGE,
+         "no sample type `heap`; available: samples/count"},
         {{.focus = {"a(", 2}},
          ERR_USAGE,
-         "focus: `a(` is no regular expression: missing closing parenthesis (at character 2)"},
+         "focus: `a(` is not a regular expression: missing closing parenthesis (at character 2)"},
         {{.focus = {"(a+)+$", 6}},
          ERR_LIMIT,
-         "focus: the regular expression is too costly to match; make it simpler, or ask for plain "
+         "focus: the regular expression is too costly to match; simplify it, or use plain "
          "text"},
         {{.trace_id = {"12", 2}}, ERR_USAGE, "trace-id: `12` is not 32 hex digits"},
         {{.resource = {{"x", 1}}, .n_resources = 1},

@@ -1,4 +1,4 @@
-/* What a client is told of an error: nothing of this machine's files, no hint for a command line. */
+/* Tests that errors for clients contain no local file names and no command-line hints. */
 #include "server/client_err.h"
 
 #include "../../support/test.h"
@@ -24,7 +24,7 @@ static void test_texts(void **state)
          "too large"},
         {{.code = ERR_USAGE, .offset = 3, .msg = "no such label"}, "no such label (byte 3)"},
         {{.code = ERR_SYS, .sys = ENOSPC, .offset = NO_OFFSET, .msg = "/srv/k/try: disk full"},
-         "the store cannot be read or written at present"},
+         "the store cannot be read or written at the moment"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         err out;

@@ -1,4 +1,4 @@
-/* Configurations as people, mistakes and attackers write them. */
+/* Tests valid, mistaken and hostile configurations. */
 #include "server/config.h"
 
 #include "../../support/test.h"
@@ -47,7 +47,7 @@ static void test_values(void **state)
     arena_free(&a);
 }
 
-/* Nothing said is nothing changed. */
+/* An empty configuration changes nothing. */
 static void test_empty(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_refused(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *message; /* how it begins */
+        const char *text, *message; /* message: its beginning */
     } cases[] = {
         {"lisen: 4317", "line 1, column 1: unknown key `lisen`; did you mean `listen`?"},
         {"store:\n  max-agee: 1d",
@@ -80,43 +80,45 @@ static void test_refused(void **state)
         {"stor:\n  max-age: 1d", "line 1, column 1: unknown key `stor`; did you mean `store`?"},
         {"max-age: 1d", "line 1, column 1: unknown key `max-age`; did you mean `store.max-age`?"},
         {"zzzzzz: 1", "line 1, column 1: unknown key `zzzzzz`; docs/serve.md lists the keys"},
-        {"store:\n  max-age: soon",
-         "line 2, column 12: store.max-age wants a time such as 7d, 12h, 2min or 10s, not `soon`"},
-        {"store: {max-size: 1XB}",
-         "line 1, column 19: store.max-size wants a size such as 64MiB, 10GiB or 4096, not `1XB`"},
+        {"store:\n  max-age: soon", "line 2, column 12: store.max-age must be a duration such as "
+                                    "7d, 12h, 2min or 10s, not `soon`"},
+        {"store: {max-size: 1XB}", "line 1, column 19: store.max-size must be a size such as "
+                                   "64MiB, 10GiB or 4096, not `1XB`"},
         {"limits: {connections: 1k}",
-         "line 1, column 23: limits.connections wants a whole number, not `1k`"},
+         "line 1, column 23: limits.connections must be a whole number, not `1k`"},
         {"limits: {connections: 4294967296}",
-         "line 1, column 23: limits.connections is too large; at most 4294967295"},
-        {"limits: {connections: 0}", "line 1, column 23: limits.connections wants more than 0"},
-        {"limits: {idle-time: none}", "line 1, column 21: limits.idle-time wants a time"},
-        {"insecure: maybe", "line 1, column 11: insecure is true or false, not `maybe`"},
+         "line 1, column 23: limits.connections is too large; the maximum is 4294967295"},
+        {"limits: {connections: 0}",
+         "line 1, column 23: limits.connections must be greater than 0"},
+        {"limits: {idle-time: none}", "line 1, column 21: limits.idle-time must be a duration"},
+        {"insecure: maybe", "line 1, column 11: insecure must be true or false, not `maybe`"},
         {"log-format: xml",
-         "line 1, column 13: log-format does not know `xml`; it takes one of: text json logfmt"},
-        {"tls:\n  cert:\n", "line 2, column 8: a value is missing; leave the key out"},
-        {"tls: x.pem", "line 1, column 6: tls is no value of its own; its keys come below it"},
-        {"listen: {a: b}", "line 1, column 9: listen is a list of texts"},
-        {"listen: [[a]]", "line 1, column 10: listen is a list of texts"},
-        {"insecure: [true]", "line 1, column 11: insecure wants one value"},
-        {"[a, b]", "line 1, column 1: a configuration is keys with values"},
-        {"just words", "line 1, column 1: a configuration is keys with values"},
-        {"? [a]\n: b", "line 1, column 3: a key is one word"},
+         "line 1, column 13: log-format does not support `xml`; choose one of: text json logfmt"},
+        {"tls:\n  cert:\n", "line 2, column 8: the value is missing; remove the key"},
+        {"tls: x.pem", "line 1, column 6: tls is a section; put its keys below it"},
+        {"listen: {a: b}", "line 1, column 9: listen must be a list of strings"},
+        {"listen: [[a]]", "line 1, column 10: listen must be a list of strings"},
+        {"insecure: [true]", "line 1, column 11: insecure takes a single value"},
+        {"[a, b]", "line 1, column 1: a configuration consists of keys with values"},
+        {"just words", "line 1, column 1: a configuration consists of keys with values"},
+        {"? [a]\n: b", "line 1, column 3: a key must be one word"},
         /* hostile */
         {"insecure: true\ninsecure: false",
-         "line 2, column 1: insecure is there twice; the first is in line 1"},
+         "line 2, column 1: duplicate key insecure; it first appears on line 1"},
         {"tls: {cert: a}\ntls: {key: b}",
-         "line 2, column 1: tls is there twice; the first is in line 1"},
+         "line 2, column 1: duplicate key tls; it first appears on line 1"},
         {"tls.cert: a\ntls:\n  cert: b",
-         "line 3, column 3: tls.cert is there twice; the first is in line 1"},
-        {"listen: &a [x]", "line 1, column 9: anchors and aliases are not understood"},
-        {"listen: *a", "line 1, column 9: anchors and aliases are not understood"},
-        {"&a store: {}", "line 1, column 1: anchors and aliases are not understood"},
+         "line 3, column 3: duplicate key tls.cert; it first appears on line 1"},
+        {"listen: &a [x]", "line 1, column 9: anchors and aliases are not supported"},
+        {"listen: *a", "line 1, column 9: anchors and aliases are not supported"},
+        {"&a store: {}", "line 1, column 1: anchors and aliases are not supported"},
         {"a: &a [x]\nb: &b [*a, *a, *a]\n", "line 1, column 1: unknown key `a`"},
-        {"listen: !!binary aGk=", "line 1, column 9: tags such as !!str are not understood"},
-        {"store: !include x", "line 1, column 8: tags such as !!str are not understood"},
+        {"listen: !!binary aGk=", "line 1, column 9: tags such as !!str are not supported"},
+        {"store: !include x", "line 1, column 8: tags such as !!str are not supported"},
         {"<<: {insecure: true}", "line 1, column 1: unknown key `<<`"},
-        {"store: {directory: \"a\\0b\"}", "line 1, column 20: a text with a zero byte in it"},
-        {"insecure: true\n---\ninsecure: false", "line 2, column 1: a second document"},
+        {"store: {directory: \"a\\0b\"}", "line 1, column 20: the value contains a zero byte"},
+        {"insecure: true\n---\ninsecure: false",
+         "line 2, column 1: a configuration file must contain only one"},
         {"listen: [a", "line "},
         {"a: b: c", "line 1, column "},
         {"\tlisten: 1", "line 1, column "},
@@ -136,7 +138,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Much of something: refused in bounded memory, with a line. */
+/* Oversized input is rejected in bounded memory, with a line number. */
 static void test_floods(void **state)
 {
     (void)state;
@@ -195,7 +197,7 @@ static void test_checked(void **state)
     }
 }
 
-/* What is printed means the same; secrets are not printed. */
+/* The printed configuration is equivalent and contains no secrets. */
 static void test_printed(void **state)
 {
     (void)state;
@@ -234,7 +236,7 @@ static void test_printed(void **state)
     arena_free(&a);
 }
 
-/* The table itself: a default is a value that could be written, and docs/serve.md has every key with it. */
+/* The table of keys: every default is a valid value, and docs/serve.md lists every key with it. */
 static void test_keys(void **state)
 {
     (void)state;

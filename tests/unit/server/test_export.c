@@ -1,6 +1,8 @@
-/* Exports that are larger than the memory of a query: format=otlp is written in pieces, to a file, and is one message with all that
- * was stored; memory holds the dictionary and one piece. */
-#include "server/ask.h"
+/* Tests exports that are larger than the memory of a query. format=otlp is written to a file in
+ * pieces; the file is one message with all stored data. Only the dictionary and one piece are in
+ * memory. */
+#include "server/query.h"
+#include "store/embedded_options.h"
 
 #include "../../support/store_models.h"
 #include "model/builder.h"
@@ -65,14 +67,15 @@ static void put_profile(unsigned number)
     arena_free(&a);
 }
 
-/* Half of it compacted. */
+/* Fills the store; half of it is compacted. */
 static int open_store(void **state)
 {
     (void)state;
     err e = {0};
     t.p = place_new();
-    t.s = store_open(t.p.dir,
-                     &(store_opts){.no_sync = true, .no_threads = true, .max_age = UINT64_MAX}, &e);
+    t.s = embedded_open(
+        t.p.dir, &(embedded_opts){.no_sync = true, .no_threads = true, .store.max_age = UINT64_MAX},
+        &e);
     assert_ok(t.s, &e);
     for (unsigned i = 0; i < PROFILES; i++) {
         put_profile(i);
@@ -95,9 +98,9 @@ static int close_store(void **state)
 /* ---- exports ---- */
 
 typedef struct exported {
-    ask k;
+    query k;
     arena a;
-    ask_files files;
+    query_files files;
     err e;
     bool ok;
 } exported;
@@ -106,17 +109,20 @@ static void ask_for(exported *x, const char *target, size_t budget, const char *
                     uint64_t max_file)
 {
     *x = (exported){.a.budget = budget, .files.dir = dir};
-    x->k = (ask){
-        .store = t.s, .a = &x->a, .now = NOW + NOW / 10, .files = &x->files, .max_file = max_file};
+    x->k = (query){.store = store_own_reader(t.s),
+                   .a = &x->a,
+                   .now = NOW + NOW / 10,
+                   .files = &x->files,
+                   .max_file = max_file};
     assert_true(params_parse(str_of(target), &x->a, &x->k.p, &x->e));
-    x->k.route = ask_route_of((str){x->k.p.path.p + 1, x->k.p.path.n - 1}, &x->k.rest);
+    x->k.route = api_route_of((str){x->k.p.path.p + 1, x->k.p.path.n - 1}, &x->k.rest);
     assert_non_null(x->k.route);
-    x->ok = ask_prepare(&x->k, &x->e) && ask_answer(&x->k, &x->e);
+    x->ok = query_prepare(&x->k, &x->e) && query_run(&x->k, &x->e);
 }
 
 static void end(exported *x)
 {
-    assert_u64(atomic_load(&x->files.filling), 0); /* whatever came of it */
+    assert_u64(atomic_load(&x->files.filling), 0); /* also after a failure */
     spill_close(&x->k.file);
     buf_free(&x->k.body);
     arena_free(&x->a);
@@ -134,7 +140,7 @@ static buf read_file(const spill *s)
     return b;
 }
 
-/* One message with all of it; returns how many resources there are. */
+/* Checks that the body is one complete message; returns the number of resources. */
 static size_t check_message(str bytes)
 {
     arena a = {0};
@@ -147,7 +153,7 @@ static size_t check_message(str bytes)
     digests_settle(&have);
     assert_memory_equal(have.v, t.want.v, PROFILES * sizeof *have.v);
     size_t n = m.resources.n;
-    assert_in_range(m.dict.strings.n, STACKS, STACKS + 20); /* one dictionary for all */
+    assert_in_range(m.dict.strings.n, STACKS, STACKS + 20); /* one shared dictionary */
     digests_free(&have);
     arena_free(&a);
     return n;
@@ -160,7 +166,7 @@ static void writes_in_pieces(void **state)
     ask_for(&x, "/export?start=0", BUDGET, t.p.dir, UINT64_MAX);
     assert_ok(x.ok, &x.e);
     assert_true(x.k.file.fd >= 0 && !x.k.body.n);
-    assert_u64(x.k.looked.n_samples, PROFILES * SAMPLES);
+    assert_u64(x.k.scanned.n_samples, PROFILES * SAMPLES);
     print_message("# %zu bytes of memory for an export of %zu\n", x.a.peak, (size_t)x.k.file.size);
     if (x.a.peak > MOST) fail_msg("the query took %zu bytes", x.a.peak);
     buf b = read_file(&x.k.file);
@@ -176,7 +182,7 @@ static void writes_in_pieces(void **state)
     unpacked u;
     assert_ok(unpack(buf_view(&packed), 0, &a, &u, &z.e), &z.e);
     assert_int_equal(u.n_layers, 1);
-    assert_true(str_eq(u.bytes, buf_view(&b))); /* the same every time */
+    assert_true(str_eq(u.bytes, buf_view(&b))); /* deterministic */
     arena_free(&a);
     if (packed.p != z.k.body.p) buf_free(&packed);
     end(&z);
@@ -195,20 +201,20 @@ static void writes_the_older_layout(void **state)
     end(&x);
 }
 
-/* Those that need all of it at once say what does not. */
+/* Formats that need the whole model recommend one that does not. */
 static void others_say_what_helps(void **state)
 {
     (void)state;
     exported x;
     ask_for(&x, "/export?start=0&format=pprof", BUDGET, t.p.dir, UINT64_MAX);
     assert_false(x.ok);
-    assert_int_equal(x.e.code, ERR_LIMIT);
+    assert_true(err_exhausted(&x.e));
     if (!strstr(x.e.msg, "format=otlp")) fail_msg("%s", x.e.msg);
     end(&x);
     ask_for(&x, "/export?start=0&format=pprof", (size_t)512 << 20, t.p.dir, UINT64_MAX);
     assert_ok(x.ok, &x.e);
     end(&x);
-    ask_for(&x, "/export?start=0&sums=1", BUDGET, t.p.dir, UINT64_MAX); /* small, as it was */
+    ask_for(&x, "/export?start=0&sums=1", BUDGET, t.p.dir, UINT64_MAX); /* sums are small enough */
     assert_ok(x.ok, &x.e);
     assert_true(x.k.file.fd < 0 && x.k.body.n);
     end(&x);
@@ -226,7 +232,7 @@ static void stops_at_the_limit_of_files(void **state)
     end(&x);
 }
 
-/* Without a file it is made in memory, if it fits. */
+/* Without a file the export is written to memory, if it fits. */
 static void needs_no_file(void **state)
 {
     (void)state;
@@ -237,7 +243,7 @@ static void needs_no_file(void **state)
     assert_int_equal(check_message(buf_view(&x.k.body)), 1);
     end(&x);
     ask_for(&x, "/export?start=0", BUDGET, "/nowhere/at/all", UINT64_MAX);
-    assert_true(!x.ok && x.e.code == ERR_LIMIT);
+    assert_true(!x.ok && err_exhausted(&x.e));
     end(&x);
 }
 

@@ -1,9 +1,10 @@
-/* Which nodes of a tree fit: the largest, with all above them. */
+/* Tests that the largest nodes of a tree are chosen, with all of their ancestors. */
 #include "server/fit.h"
 
 #include "../../support/test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { NODES = 400 };
 
@@ -14,7 +15,7 @@ typedef struct fixture {
     uint64_t self[NODES];
 } fixture;
 
-/* A random tree over 20 frames; some values are below zero. */
+/* Builds a random tree over 20 frames. */
 static void grow(fixture *x, unsigned seed)
 {
     err e = {0};
@@ -77,8 +78,56 @@ static void test_fit(void **state)
     }
 }
 
+/* A chain of nodes without values of their own: all have the size of the leaf, and parents must
+ * stay before their children, also when that size is 0. */
+static void test_ties(void **state)
+{
+    enum { CHAIN = 12, FITS = 5 };
+    (void)state;
+    for (uint64_t leaf = 0; leaf <= 100; leaf += 100) {
+        fixture x;
+        fitted f;
+        err e = {0};
+        grow(&x, 1);
+        x.t.n = CHAIN;
+        memset(x.self, 0, sizeof x.self);
+        x.self[CHAIN - 1] = leaf;
+        for (uint32_t i = 1; i < CHAIN; i++) x.t.parent[i] = i - 1, x.t.frame[i] = 1;
+        size_t label = 10 + frame_label(&x.frames, 1).n;
+        fit_costs c = {.room = FITS * 30 + label, .node = 30, .frame = 10};
+        assert_true(fit_tree(&x.t, x.self, &c, &x.a, &f, &e));
+        assert_int_equal(f.n, FITS);
+        assert_false(f.whole);
+        for (uint32_t i = 0; i < FITS; i++) {
+            assert_int_equal(f.node[i], i);
+            assert_int_equal(f.parent[i], i ? i - 1 : UINT32_MAX);
+        }
+        arena_free(&x.a);
+    }
+}
+
+/* Siblings of equal size: the first ones stay. */
+static void test_equal_siblings(void **state)
+{
+    enum { NODES_HERE = 9, FITS = 4 };
+    (void)state;
+    fixture x;
+    fitted f;
+    err e = {0};
+    grow(&x, 1);
+    x.t.n = NODES_HERE;
+    for (uint32_t i = 0; i < NODES_HERE; i++) x.self[i] = i ? 7 : 0;
+    for (uint32_t i = 1; i < NODES_HERE; i++) x.t.parent[i] = 0, x.t.frame[i] = 1;
+    fit_costs c = {.room = FITS * 30 + 10 + frame_label(&x.frames, 1).n, .node = 30, .frame = 10};
+    assert_true(fit_tree(&x.t, x.self, &c, &x.a, &f, &e));
+    assert_int_equal(f.n, FITS);
+    for (uint32_t i = 0; i < FITS; i++) assert_int_equal(f.node[i], i);
+    arena_free(&x.a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fit), cmocka_unit_test(test_ties),
+                                       cmocka_unit_test(test_equal_siblings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* Which queries are equal, and which of those under way a request may join. */
+/* Tests which queries are equal, and which running query a request may join. */
 #include "server/flight.h"
 
 #include "../../support/test.h"
 
-static char exchanges[4]; /* stand for requests */
+static char exchanges[4]; /* stand-ins for requests */
 #define X(i) ((struct http_exchange *)&exchanges[i])
 
 static buf key_of(const char *target, size_t encoding, bool gzip)
@@ -11,7 +11,7 @@ static buf key_of(const char *target, size_t encoding, bool gzip)
     arena a = {0};
     err e = {0};
     buf b = {0};
-    ask k = {.as = &answer_encodings[encoding], .takes_gzip = gzip};
+    query k = {.as = &response_encodings[encoding], .takes_gzip = gzip};
     assert_ok(params_parse(str_of(target), &a, &k.p, &e), &e);
     flight_key(&k, &b);
     assert_false(b.failed);
@@ -99,7 +99,7 @@ static bool joins(const fixture *x, uint64_t seconds, uint64_t stored)
     return flights_find(&x->all, STR("key"), &(flight_moment){seconds * NS_PER_S, stored}) == &x->f;
 }
 
-/* One that waits is joined whatever was stored since, until half of its time is over. */
+/* A waiting query can be joined until half of its time is over, even if data was stored since. */
 static void test_joins_what_waits(void **state)
 {
     (void)state;
@@ -111,14 +111,15 @@ static void test_joins_what_waits(void **state)
     close_fixture(&x);
 }
 
-/* One that began is joined while nothing was acknowledged since, and, when it depends on the moment, only at first. */
+/* A running query can be joined while no request was acknowledged since its start. A query relative
+ * to now can be joined only for a second. */
 static void test_joins_what_began(void **state)
 {
     (void)state;
     fixture x;
     open_fixture(&x);
     assert_non_null(
-        flight_add(&x.f, X(1), &(flight_moment){101 * NS_PER_S, 8})); /* it reads this */
+        flight_add(&x.f, X(1), &(flight_moment){101 * NS_PER_S, 8})); /* it reads this request */
     atomic_store(&x.f.began, 102 * NS_PER_S);
     assert_true(joins(&x, 102, 8) && joins(&x, 119, 8));
     assert_false(joins(&x, 102, 7) || joins(&x, 102, 9));
@@ -128,7 +129,7 @@ static void test_joins_what_began(void **state)
     close_fixture(&x);
 }
 
-/* It is given up when the last client left, not before; nobody joins one that is given up. */
+/* A query is cancelled when its last client leaves, and a cancelled query cannot be joined. */
 static void test_leave(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void test_leave(void **state)
     close_fixture(&x);
 }
 
-/* Responses go out in the order in which the requests came. */
+/* Responses are sent in the order of the requests. */
 static void test_take(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Tokens in files that change. */
+/* Tests token files that change. */
 #include "server/guard.h"
 
 #include "../../support/test.h"
@@ -19,13 +19,13 @@ static void put_at(const char *at, const char *text, mode_t mode)
 
 static void put(const char *text, mode_t mode) { put_at(path, text, mode); }
 
-static guard_verdict ask(const guard *g, right r, const char *header)
+static guard_verdict query(const guard *g, right r, const char *header)
 {
     http_message m = {0};
     err e = {0};
     if (header)
         assert_ok(http_message_add(&m, &m.head, STR("authorization"), str_of(header), &e), &e);
-    guard_verdict v = guard_ask(g, r, &m);
+    guard_verdict v = guard_check(g, r, &m);
     http_message_free(&m);
     return v;
 }
@@ -38,27 +38,27 @@ static void test_tokens(void **state)
     put("# ours\n\naaaaaaaaaaaaaaaaaaaa first one\nbbbbbbbbbbbbbbbbbbbb\n", 0600);
     guard *g = guard_open(path, NULL, &e);
     assert_ok(g, &e);
-    assert_int_equal(ask(g, RIGHT_READ, NULL), GUARD_OPEN); /* no file: everybody may */
-    assert_int_equal(ask(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Basic YTpi"), GUARD_NO_TOKEN);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
-    assert_int_equal(ask(g, RIGHT_WRITE, "bearer  bbbbbbbbbbbbbbbbbbbb"), GUARD_OPEN);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer first"), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_READ, NULL), GUARD_OPEN); /* no file: no token required */
+    assert_int_equal(query(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Basic YTpi"), GUARD_NO_TOKEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "bearer  bbbbbbbbbbbbbbbbbbbb"), GUARD_OPEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer first"), GUARD_WRONG_TOKEN);
     assert_false(guard_refresh(g, &e));
 
-    put("short\n", 0600); /* a broken file leaves the old ones in force */
+    put("short\n", 0600); /* an invalid file keeps the old tokens */
     assert_false(guard_refresh(g, &e));
     assert_non_null(strstr(e.msg, "line 1"));
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
     e = (err){0};
     put("cccccccccccccccccccccc\n", 0600);
     assert_true(guard_refresh(g, &e));
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer cccccccccccccccccccccc"), GUARD_OPEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer cccccccccccccccccccccc"), GUARD_OPEN);
     guard_close(g);
 
-    put("cccccccccccccccccccccc\n", 0644); /* everybody may read it */
+    put("cccccccccccccccccccccc\n", 0644); /* readable by all users */
     assert_null(guard_open(NULL, path, &e));
     assert_int_equal(e.code, ERR_SYS);
     e = (err){0};
@@ -67,7 +67,7 @@ static void test_tokens(void **state)
     assert_int_equal(e.code, ERR_SYS);
 }
 
-/* A file that broke does not keep what was taken back in the other. */
+/* An invalid file does not delay a revocation in the other file. */
 static void test_one_is_broken(void **state)
 {
     (void)state;
@@ -82,14 +82,14 @@ static void test_one_is_broken(void **state)
     put_at(readers, "cccccccccccccccccccccc\n", 0600);
     assert_true(guard_refresh(g, &e));
     assert_int_equal(e.code, ERR_MALFORMED);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
-    assert_int_equal(ask(g, RIGHT_READ, "Bearer bbbbbbbbbbbbbbbbbbbb"), GUARD_WRONG_TOKEN);
-    assert_int_equal(ask(g, RIGHT_READ, "Bearer cccccccccccccccccccccc"), GUARD_OPEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+    assert_int_equal(query(g, RIGHT_READ, "Bearer bbbbbbbbbbbbbbbbbbbb"), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_READ, "Bearer cccccccccccccccccccccc"), GUARD_OPEN);
     guard_close(g);
     unlink(writers), unlink(readers);
 }
 
-/* A file that was emptied revokes all of its tokens: nobody gets in, which is not the same as no file. */
+/* An empty file revokes all tokens, unlike a missing file. */
 static void test_emptied(void **state)
 {
     (void)state;
@@ -105,19 +105,20 @@ static void test_emptied(void **state)
     for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
         put_at(at, "aaaaaaaaaaaaaaaaaaaaaaaa\n", 0600);
         assert_true(guard_refresh(g, &e));
-        assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+        assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
         put_at(at, empty[i], 0600);
         assert_true(guard_refresh(g, &e));
         assert_string_equal(guard_empty(g, RIGHT_WRITE), at);
-        assert_true(guard_guards(g, RIGHT_WRITE));
-        assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
-        assert_int_equal(ask(g, RIGHT_WRITE, "Bearer "), GUARD_NO_TOKEN);
-        assert_int_equal(ask(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
+        assert_true(guard_has(g, RIGHT_WRITE));
+        assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaaaaaa"),
+                         GUARD_WRONG_TOKEN);
+        assert_int_equal(query(g, RIGHT_WRITE, "Bearer "), GUARD_NO_TOKEN);
+        assert_int_equal(query(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
     }
     guard_close(g);
-    g = guard_open(at, NULL, &e); /* nor after a restart */
+    g = guard_open(at, NULL, &e); /* also after a restart */
     assert_ok(g, &e);
-    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
     guard_close(g);
     unlink(at);
 }

@@ -1,4 +1,4 @@
-/* One line an event, whatever is in it. */
+/* Tests that each event is one line, whatever text it contains. */
 #include "server/log.h"
 
 #include "../../support/test.h"
@@ -13,35 +13,34 @@ static void test_lines(void **state)
         log_line line;
         const char *want;
     } cases[] = {
-        {LOG_TEXT, {.event = LOG_START, .sentence = "hello"}, "kiln: hello\n"},
-        {LOG_TEXT, {.event = LOG_START, .sentence = "a\nb\x1b[0m"}, "kiln: a\\u000ab\\u001b[0m\n"},
+        {LOG_TEXT, {.event = LOG_START, .message = "hello"}, "kiln: hello\n"},
+        {LOG_TEXT, {.event = LOG_START, .message = "a\nb\x1b[0m"}, "kiln: a\\u000ab\\u001b[0m\n"},
         {LOG_TEXT,
-         {.event = LOG_START,
-          .sentence = "C1 \xc2\x9b, raw \x9b, DEL \x7f, \xe2\x80\xae, \xc3\xa9"},
+         {.event = LOG_START, .message = "C1 \xc2\x9b, raw \x9b, DEL \x7f, \xe2\x80\xae, \xc3\xa9"},
          "kiln: C1 \\u009b, raw \\x9b, DEL \\u007f, \\u202e, \xc3\xa9\n"},
         {LOG_JSON,
-         {.event = LOG_START, .sentence = "C1 \xc2\x9b, raw \x9b, DEL \x7f, \x1b, \xc3\xa9"},
+         {.event = LOG_START, .message = "C1 \xc2\x9b, raw \x9b, DEL \x7f, \x1b, \xc3\xa9"},
          "{\"time\":\"2023-11-14T22:13:20.123Z\",\"level\":\"info\",\"event\":\"start\","
          "\"message\":\"C1 \\u009b, raw \\ufffd, DEL \\u007f, \\u001b, \xc3\xa9\"}\n"},
         {LOG_LOGFMT,
-         {.event = LOG_START, .sentence = "C1 \xc2\x9b, raw \x9b, DEL \x7f, \n \\"},
+         {.event = LOG_START, .message = "C1 \xc2\x9b, raw \x9b, DEL \x7f, \n \\"},
          "time=2023-11-14T22:13:20.123Z level=info event=start message=\"C1 \\u009b, raw \\x9b, "
          "DEL \\u007f, \\u000a \\\\\"\n"},
         {LOG_JSON,
          {.event = LOG_LISTEN,
-          .sentence = "on \"x\"\n",
-          .facts = {{"address", "[::1]:1", 0}, {"n", NULL, 7}}},
+          .message = "on \"x\"\n",
+          .fields = {{"address", "[::1]:1", 0}, {"n", NULL, 7}}},
          "{\"time\":\"2023-11-14T22:13:20.123Z\",\"level\":\"info\",\"event\":\"listen\","
          "\"message\":\"on \\\"x\\\"\\n\",\"address\":\"[::1]:1\",\"n\":7}\n"},
         {LOG_JSON,
-         {.event = LOG_STOP, .trouble = true, .sentence = "\xff"},
+         {.event = LOG_STOP, .warning = true, .message = "\xff"},
          "{\"time\":\"2023-11-14T22:13:20.123Z\",\"level\":\"warning\",\"event\":\"stop\","
          "\"message\":\"\\ufffd\"}\n"},
         {LOG_LOGFMT,
          {.event = LOG_REFUSED,
-          .trouble = true,
-          .sentence = "no \"token\"\n",
-          .facts = {{"sender", "10.0.0.7", 0}, {"reason", "", 0}, {"unsaid", NULL, 3}}},
+          .warning = true,
+          .message = "no \"token\"\n",
+          .fields = {{"sender", "10.0.0.7", 0}, {"reason", "", 0}, {"unsaid", NULL, 3}}},
          "time=2023-11-14T22:13:20.123Z level=warning event=refused message=\"no "
          "\\\"token\\\"\\u000a\" "
          "sender=10.0.0.7 reason=\"\" unsaid=3\n"},

@@ -1,4 +1,4 @@
-/* Requests that a browser sends for a page, and what others send. */
+/* Tests requests of browsers on behalf of pages, and requests of other clients. */
 #include "server/origin.h"
 
 #include "../../support/test.h"
@@ -7,7 +7,7 @@ enum { ANY = 0, LOOPBACK = 1, TLS = 2, H2 = 4 };
 
 static const struct {
     const char *name;
-    int way;
+    int transport;
     const char *method, *host, *origin, *hosts[2];
     origin_verdict want;
 } cases[] = {
@@ -111,14 +111,15 @@ static void test_cases(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         err e = {0};
         http_message m = {.method = str_of(cases[i].method), .authority = str_of(cases[i].host)};
-        m.way = (http_way){cases[i].way & LOOPBACK, cases[i].way & TLS, cases[i].way & H2};
+        m.transport = (http_transport){cases[i].transport & LOOPBACK, cases[i].transport & TLS,
+                                       cases[i].transport & H2};
         if (cases[i].origin)
             assert_ok(http_message_add(&m, &m.head, STR("Origin"), str_of(cases[i].origin), &e),
                       &e);
         str hosts[2];
         size_t n = 0;
         for (; n < 2 && cases[i].hosts[n]; n++) hosts[n] = str_of(cases[i].hosts[n]);
-        origin_verdict got = origin_ask(&m, hosts, n);
+        origin_verdict got = origin_check(&m, hosts, n);
         if (got != cases[i].want) fail_msg("%s: %d", cases[i].name, (int)got);
         http_message_free(&m);
     }

@@ -3,7 +3,7 @@
 #include "../../support/test.h"
 #include <pthread.h>
 
-/* Jobs that meet in the pool: how many run at a time, and how many of the large ones. */
+/* Counts the jobs that run at the same time: all jobs, and large ones. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned running, large, most_large, begun, done;
@@ -43,7 +43,7 @@ static void until_begun(unsigned n)
     pthread_mutex_unlock(&lock);
 }
 
-/* A large one keeps other large ones waiting, and nobody else. */
+/* A large job delays other large jobs only. */
 static void test_large(void **state)
 {
     (void)state;
@@ -55,7 +55,7 @@ static void test_large(void **state)
                    {work, count, .large = true},  {work, count, .large = false},
                    {work, count, .large = false}, {work, count, .large = true}};
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) assert_true(pool_submit(p, &jobs[i]));
-    until_begun(2); /* the first, and the fourth: two large ones were passed over */
+    until_begun(2); /* the first and the fourth: two large jobs were skipped */
     pthread_mutex_lock(&lock);
     assert_int_equal(large, 1);
     pthread_mutex_unlock(&lock);
@@ -66,7 +66,7 @@ static void test_large(void **state)
     loop_close(l);
 }
 
-/* What did not begin is done without work; what does not fit is not taken. */
+/* Closing calls `done` of jobs that never ran; a full queue rejects jobs. */
 static void test_full_and_closed(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void test_full_and_closed(void **state)
     loop_close(l);
 }
 
-/* A loop that is late does not make the pool pile up what is finished. */
+/* While the loop is busy, finished jobs do not accumulate. */
 static void test_unreaped(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void test_unreaped(void **state)
     }
     until_begun(2);
     for (int i = 0; i < 20; i++) {
-        loop_once(l, NS_PER_MS); /* nobody reaps */
+        loop_once(l, NS_PER_MS); /* without pool_reap */
         assert_true(pool_waiting(p) >= 5);
     }
     while (done < 8) loop_once(l, NS_PER_MS), pool_reap(p);
@@ -110,7 +110,7 @@ static void test_unreaped(void **state)
     loop_close(l);
 }
 
-/* What waits can be taken back, from any place of the queue; what began cannot. */
+/* Waiting jobs can be cancelled at any position of the queue; running ones cannot. */
 static void test_cancel(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_cancel(void **state)
     assert_true(pool_cancel(p, &jobs[2]) && pool_cancel(p, &jobs[4]) && pool_cancel(p, &jobs[1]));
     assert_false(pool_cancel(p, &jobs[2]));
     assert_int_equal(pool_waiting(p), 1);
-    assert_true(pool_submit(p, &jobs[5])); /* behind the one that is left */
+    assert_true(pool_submit(p, &jobs[5])); /* after the remaining one */
     open_gate();
     while (done < 3) loop_once(l, NS_PER_MS), pool_reap(p);
     assert_int_equal(begun, 3);

@@ -1,4 +1,4 @@
-/* What may be asked: paths, parameters, and the document that tells of them. */
+/* Tests endpoints: paths, parameters, and the OpenAPI document. */
 #include "server/routes.h"
 
 #include "../../support/test.h"
@@ -26,11 +26,11 @@ static void test_paths(void **state)
         {"profiles/0a/original", "profiles/{id}/original", "0a"},
         {"profiles//original", "profiles/{id}", "/original"},
         {"profiles/original", "profiles/{id}", "original"},
-        {"status", NULL, ""}, /* the loop's own */
+        {"status", NULL, ""}, /* served by the loop */
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         str rest = {0};
-        const ask_route *r = ask_route_of(str_of(cases[i].path), &rest);
+        const api_route *r = api_route_of(str_of(cases[i].path), &rest);
         if (!r || !cases[i].route)
             assert_true(!r && !cases[i].route);
         else
@@ -43,22 +43,22 @@ static void test_params(void **state)
 {
     (void)state;
     str rest;
-    const ask_route *tree = ask_route_of(STR("tree"), &rest),
-                    *counts = ask_route_of(STR("counts"), &rest);
-    assert_int_equal(ask_route_param(tree, STR("by"))->kind, ASK_WORD);
-    assert_int_equal(ask_route_param(counts, STR("by"))->kind, ASK_TEXT);
-    assert_null(ask_route_param(tree, STR("step")));
-    assert_null(ask_route_param(tree, STR("quer")));
-    for (size_t i = 0; i < ask_n_routes; i++) { /* no name twice in one question */
-        for (size_t a = 0; a < ASK_N_PARAMS; a++)
+    const api_route *tree = api_route_of(STR("tree"), &rest),
+                    *counts = api_route_of(STR("counts"), &rest);
+    assert_int_equal(api_route_param(tree, STR("by"))->kind, API_WORD);
+    assert_int_equal(api_route_param(counts, STR("by"))->kind, API_TEXT);
+    assert_null(api_route_param(tree, STR("step")));
+    assert_null(api_route_param(tree, STR("quer")));
+    for (size_t i = 0; i < api_n_routes; i++) { /* no duplicate names in one endpoint */
+        for (size_t a = 0; a < API_N_PARAMS; a++)
             for (size_t b = 0; b < a; b++)
-                assert_false((ask_routes[i].params >> a & 1) && (ask_routes[i].params >> b & 1) &&
-                             !strcmp(ask_params[a].name, ask_params[b].name));
-        assert_true(ask_routes[i].shape || ask_routes[i].file);
+                assert_false((api_routes[i].params >> a & 1) && (api_routes[i].params >> b & 1) &&
+                             !strcmp(api_params[a].name, api_params[b].name));
+        assert_true(api_routes[i].shape || api_routes[i].file);
     }
 }
 
-/* The copy for people is the document that is served. */
+/* docs/openapi.json equals the served document. */
 static void test_document(void **state)
 {
     (void)state;

@@ -18,14 +18,14 @@ static void test_any_order(void **state)
     assert_u64(window_through(&w, 12), 7);
     assert_int_equal(window_settle(&w, 8, false), 80);
     assert_u64(window_through(&w, 12), 9);
-    assert_int_equal(window_settle(&w, 9, false), 0); /* once */
+    assert_int_equal(window_settle(&w, 9, false), 0); /* an item is settled only once */
     assert_int_equal(window_settle(&w, 99, false), 0);
     for (uint64_t i = 10; i <= 12; i++) (void)window_settle(&w, i, false);
-    assert_u64(window_through(&w, 20), 20); /* those between needed nothing */
+    assert_u64(window_through(&w, 20), 20); /* nothing has to be done for the numbers between */
     window_free(&w);
 }
 
-/* One that was cut in two may be settled as failed and, by its other half, as done. */
+/* An item that was split may be settled as failed for one half and as done for the other. */
 static void test_failed_stays(void **state)
 {
     (void)state;
@@ -36,13 +36,13 @@ static void test_failed_stays(void **state)
     assert_int_equal(window_settle(&w, 2, false), 0);
     (void)window_settle(&w, 3, false);
     assert_u64(window_through(&w, 3), 1);
-    assert_true(window_add(&w, 5, 1)); /* 4 is gone */
+    assert_true(window_add(&w, 5, 1)); /* 4 was removed */
     window_take_back(&w);
     assert_u64(window_through(&w, 4), 1);
     window_free(&w);
 }
 
-/* Memory is that of what is open, not of all that ever was. */
+/* Memory depends on the number of open items, not of all items so far. */
 static void test_long(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The publisher as its own thread's signal handler sees it, and what becomes of it over threads and forks. */
+/* The publisher as seen by its own thread's signal handler, and its behaviour over threads and
+ * forks. */
 #include "span/peek.h"
 
 #include "../../support/test.h"
@@ -22,7 +23,7 @@ static int find_place(void **state)
     return place.kind == SPAN_NOWHERE ? -1 : 0;
 }
 
-/* Ids whose bytes are all the same: a mixture shows. */
+/* Enters a span whose id bytes are all equal, so that a mixture of two ids is visible. */
 static void enter(kiln_span_scope *s, uint8_t b)
 {
     uint8_t id[16];
@@ -30,15 +31,15 @@ static void enter(kiln_span_scope *s, uint8_t b)
     kiln_span_enter(s, id, id, KILN_SPAN_SAMPLED);
 }
 
-/* As a reader of another thread's memory would. */
-static bool read_here(void *who, uintptr_t at, void *to, size_t n)
+/* Reads memory for span_peek_at, which normally reads another thread. */
+static bool read_here(void *ctx, uintptr_t at, void *to, size_t n)
 {
     struct iovec into = {to, n}, from = {(void *)at, n};
-    (void)who;
+    (void)ctx;
     return process_vm_readv(getpid(), &into, 1, &from, 1, 0) == (ssize_t)n;
 }
 
-/* Both readers see the same. */
+/* Reads with span_peek and span_peek_at and compares the results. */
 static bool peek_both(const span_place *at, span_record *r)
 {
     span_record other = {0};
@@ -52,7 +53,8 @@ static bool peek_both(const span_place *at, span_record *r)
 
 static bool peek(span_record *r) { return peek_both(&place, r); }
 
-/* The publisher was unloaded: what lies where its variable was is no pointer, or one to what is no record. */
+/* The publisher was unloaded: its variable now contains no pointer, or a pointer to something
+ * else. */
 static _Thread_local void *was_publishers;
 
 static void nonsense_does_not_fault(void **state)
@@ -84,14 +86,14 @@ static void nonsense_does_not_fault(void **state)
     munmap(m, 2 * page);
 }
 
-/* First byte of the trace id, 0 without a context. */
+/* Returns the first byte of the trace id; 0 without a context. */
 static unsigned current(void)
 {
     span_record r;
     return peek(&r) && r.has_ids ? r.trace_id[0] : 0;
 }
 
-/* The last value of a key, as readers have it; NULL: none. */
+/* Returns the last value of a key, which readers use, or NULL. */
 static const char *value_of(const span_record *r, int key, char out[256])
 {
     const char *found = NULL;
@@ -181,7 +183,7 @@ static void in_one_scope_the_last_value_counts(void **state)
     span_record r;
     (void)state;
     enter(&s, 1);
-    for (unsigned i = 0; i < 10000; i++) { /* would overflow if it only ever grew */
+    for (unsigned i = 0; i < 10000; i++) { /* would overflow if exits did not restore the size */
         char text[16];
         snprintf(text, sizeof text, "%u", i);
         assert_true(kiln_span_attr(a, text, strlen(text)));
@@ -228,12 +230,12 @@ static void what_does_not_fit_is_counted(void **state)
     span_record r;
     (void)state;
     memset(text, 'v', sizeof text);
-    memcpy(text + 254, "\xc3\xa9", 2); /* a character over the edge */
+    memcpy(text + 254, "\xc3\xa9", 2); /* a character across the limit */
     enter(&s, 1);
     assert_true(kiln_span_attr(k[0], text, sizeof text));
     assert_int_equal(strlen(now(k[0])), 254);
     assert_true(kiln_span_attr(k[1], text, 254));
-    assert_false(kiln_span_attr(k[2], text, 100)); /* 2 x 256 of 612 are taken */
+    assert_false(kiln_span_attr(k[2], text, 100)); /* 2 x 256 of 612 bytes are used */
     assert_true(kiln_span_attr(k[2], text, 98));   /* to the last byte */
     assert_false(kiln_span_attr(k[3], "", 0));
     assert_true(kiln_span_attr(k[2], text, 1)); /* shorter than before: fits again */
@@ -248,7 +250,7 @@ static void what_does_not_fit_is_counted(void **state)
     assert_false(kiln_span_attr(255, "x", 1));
 }
 
-/* Numbers are never taken back, so this one has a process of its own. */
+/* Numbers are never reused, so this test runs in its own process. */
 static void keys_end_at_256(void **state)
 {
     (void)state;
@@ -333,7 +335,7 @@ static void *one_of_many(void *arg)
     uint8_t b = (uint8_t)(uintptr_t)arg;
     kiln_span_scope s, t;
     enter(&s, b);
-    pthread_barrier_wait(&all_in); /* all have one at the same time */
+    pthread_barrier_wait(&all_in); /* all are in a scope at the same time */
     bool right = current() == b;
     enter(&t, (uint8_t)~b);
     right &= current() == (uint8_t)~b;
@@ -359,12 +361,9 @@ static void a_thousand_threads(void **state)
     pthread_attr_destroy(&small);
 }
 
-/* ---- no half record, at whatever instruction a handler comes ---- */
+/* ---- a handler sees no partial record at any instruction ---- */
 
-enum {
-    SIGNALS = 20000,
-    SIGNALS_S = 5
-}; /* or so many seconds: one CPU between many takes its time for each */
+enum { SIGNALS = 20000, SIGNALS_S = 5 }; /* the test ends after SIGNALS_S seconds at the latest */
 static _Atomic unsigned n_looks, n_seen, n_torn;
 static _Atomic bool over;
 static int stress_key;
@@ -433,14 +432,14 @@ static void a_handler_never_sees_half_a_record(void **state)
     }
     over = true;
     pthread_join(t, NULL);
-    print_message("# %u looks, %u at a context, %u torn\n", n_looks, n_seen, n_torn);
+    print_message("# %u reads, %u of a context, %u inconsistent\n", n_looks, n_seen, n_torn);
     assert_int_equal(n_torn, 0);
     assert_true(n_looks > 100 && n_seen > n_looks / 100);
 }
 
-/* ---- the process ---- */
+/* ---- process ---- */
 
-/* Mappings called OTEL_CTX, and the text of the first one's payload. */
+/* Returns the number of mappings named OTEL_CTX, and copies the payload of the first one. */
 static unsigned mappings(char *payload, size_t n)
 {
     char line[512];
@@ -468,15 +467,15 @@ static bool contains(const char *p, size_t n, const char *text)
 static void publishing_again_changes_the_one_context(void **state)
 {
     char p[4096];
-    kiln_span_process who = {.size = sizeof who, .service_name = "one", .service_version = "1"};
+    kiln_span_process ctx = {.size = sizeof ctx, .service_name = "one", .service_version = "1"};
     (void)state;
     assert_int_equal(mappings(NULL, 0), 0);
-    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_OK);
+    assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_OK);
     memset(p, 0, sizeof p);
     assert_int_equal(mappings(p, sizeof p), 1);
     assert_true(contains(p, sizeof p, "one"));
-    who.service_name = "two";
-    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_OK);
+    ctx.service_name = "two";
+    assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_OK);
     kiln_span_key("published.later");
     memset(p, 0, sizeof p);
     assert_int_equal(mappings(p, sizeof p), 1);
@@ -494,22 +493,23 @@ static void the_environment_speaks(void **state)
     } cases[] = {
         {"service name wins", "service.name=b,team=x", "a", "team", NULL},
         {"percent", "k=a%2Cb%3dc, sp = v ", NULL, "a,b=c", "%2C"},
-        {"one bad pair spoils all", "good=yes,bad", NULL, "unknown_service:", "good"},
+        {"one invalid pair invalidates all", "good=yes,bad", NULL, "unknown_service:", "good"},
         {"half an escape", "good=yes,k=%4", NULL, "unknown_service:", "good"},
         {"empty is unset", "", "", "unknown_service:", NULL},
         {"the code wins", "service.version=9", NULL, "given", "9"},
     };
     char p[4096];
-    kiln_span_process who = {.size = sizeof who, .service_version = "given"};
+    kiln_span_process ctx = {.size = sizeof ctx, .service_version = "given"};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         setenv("OTEL_RESOURCE_ATTRIBUTES", cases[i].resource, 1);
         setenv("OTEL_SERVICE_NAME", cases[i].service ? cases[i].service : "", 1);
         bool code = i == 5;
-        assert_int_equal(kiln_span_publish(code ? &who : NULL), KILN_SPAN_OK);
+        assert_int_equal(kiln_span_publish(code ? &ctx : NULL), KILN_SPAN_OK);
         memset(p, 0, sizeof p);
         mappings(p, sizeof p);
-        char *sdk = memmem(p, sizeof p, "service.instance.id", 19); /* a random id may have a 9 */
+        /* searches only before the random id, which may contain a 9 */
+        char *sdk = memmem(p, sizeof p, "service.instance.id", 19);
         if (!contains(p, (size_t)(sdk - p), cases[i].has))
             fail_msg("%s: no %s", cases[i].name, cases[i].has);
         if (cases[i].has_not && contains(p, (size_t)(sdk - p), cases[i].has_not))
@@ -529,24 +529,24 @@ static void what_cannot_be_published_is_refused(void **state)
     (void)state;
     memset(large, 'x', sizeof large - 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        kiln_span_process who = {.size = sizeof who, .resource = &bad[i], .n_resource = 1};
-        assert_int_equal(kiln_span_publish(&who), KILN_SPAN_USAGE);
+        kiln_span_process ctx = {.size = sizeof ctx, .resource = &bad[i], .n_resource = 1};
+        assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_USAGE);
     }
     assert_int_equal(mappings(NULL, 0), 0);
     large[4096] = '\0';
     for (size_t i = 0; i < 17; i++) many[i] = (kiln_span_pair){"k", large};
-    kiln_span_process who = {.size = sizeof who, .attributes = many, .n_attributes = 17};
-    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_LIMIT);
+    kiln_span_process ctx = {.size = sizeof ctx, .attributes = many, .n_attributes = 17};
+    assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_LIMIT);
     assert_int_equal(mappings(NULL, 0), 0);
-    who.n_attributes = 10;
-    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_OK);
-    who.n_attributes = 17; /* what is there stays */
-    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_LIMIT);
+    ctx.n_attributes = 10;
+    assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_OK);
+    ctx.n_attributes = 17; /* the published context stays */
+    assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_LIMIT);
     assert_int_equal(mappings(NULL, 0), 1);
     kiln_span_unpublish();
 }
 
-/* A key that readers could not be told of is none. */
+/* A key that does not fit into the payload is rejected. */
 static void a_key_beyond_the_payload_is_refused(void **state)
 {
     static char value[4096 + 1], name[4096];
@@ -555,8 +555,8 @@ static void a_key_beyond_the_payload_is_refused(void **state)
     memset(value, 'v', sizeof value - 1);
     memset(name, 'n', sizeof name - 1);
     for (size_t i = 0; i < 15; i++) many[i] = (kiln_span_pair){"k", value};
-    kiln_span_process who = {.size = sizeof who, .attributes = many, .n_attributes = 15};
-    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_OK);
+    kiln_span_process ctx = {.size = sizeof ctx, .attributes = many, .n_attributes = 15};
+    assert_int_equal(kiln_span_publish(&ctx), KILN_SPAN_OK);
     uint64_t before = counters().keys_refused;
     assert_int_equal(kiln_span_key(name), -1);
     assert_u64(counters().keys_refused - before, 1);

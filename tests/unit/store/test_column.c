@@ -1,4 +1,5 @@
-/* Columns: every value comes back, and the bits below the classes lie one after the other, from the lowest on. */
+/* Tests that columns decode to the encoded values, and that the bits below the classes are packed
+ * lowest first. */
 #include "../../support/random_model.h"
 #include "../../support/test.h"
 
@@ -6,7 +7,8 @@
 
 enum { N = 4000 };
 
-/* Numbers of up to most_bits bits and both signs in any order, the ends of the range among them. */
+/* Fills v with numbers of up to most_bits bits with both signs in any order, including the limits
+ * of the range. */
 static void values_of(rng *r, unsigned most_bits, int64_t *v)
 {
     for (size_t i = 0; i < N; i++) {
@@ -18,7 +20,7 @@ static void values_of(rng *r, unsigned most_bits, int64_t *v)
     v[N - 1] = most_bits == 64 ? INT64_MAX : 1;
 }
 
-/* The bits of each value below its highest, set one at a time; how many bytes they take. */
+/* Packs the bits of each value below its highest, one at a time; returns the bytes. */
 static size_t bits_one_by_one(const int64_t *v, uint8_t *out)
 {
     size_t at = 0;
@@ -40,7 +42,7 @@ static void every_size_comes_back(void **state)
         static uint8_t bits[N * 8];
         buf out = {0};
         values_of(&r, most, v);
-        put_column(&out, v, N, COLUMN_NOISE, &z); /* as classes */
+        put_column(&out, v, N, COLUMN_NOISE, &z); /* encodes as CLASSES */
         assert_false(out.failed);
         memset(bits, 0, sizeof bits);
         size_t n = bits_one_by_one(v, bits);

@@ -1,4 +1,4 @@
-/* What every engine has to keep, written against store.h alone and run over a table of engines. */
+/* Tests the contract of store.h for every engine in a table, without knowledge of the engine. */
 #include "query/summed.h"
 #include "../../support/random_model.h"
 #include "../../support/store_test.h"
@@ -13,10 +13,10 @@ typedef struct engine_case {
     store_opener *open;
 } engine_case;
 
-static const engine_case engines[] = {{"embedded", store_open}};
-static const engine_case *engine; /* the one being tested */
+static const engine_case engines[] = {{"embedded", embedded_open}};
+static const engine_case *engine; /* the engine under test */
 
-static under_test *begin_with(const store_opts *o) { return begin(o, engine->open); }
+static under_test *begin_with(const embedded_opts *o) { return begin(o, engine->open); }
 
 /* ---- put ---- */
 
@@ -24,7 +24,7 @@ typedef struct verdicts {
     size_t n, stored, duplicates, refused;
 } verdicts;
 
-static void on_done(void *cookie, const store_result *r)
+static void on_done(void *cookie, const store_put_result *r)
 {
     verdicts *v = cookie;
     v->n++;
@@ -53,8 +53,8 @@ static model read_all(under_test *t, const store_selector *q, arena *a)
     err e = {0};
     model m;
     static const store_selector all;
-    store_answer x;
-    assert_ok(store_read(t->s, q ? q : &all, NULL, a, &m, &x, &e), &e);
+    store_read_result x;
+    assert_ok(store_read(store_own_reader(t->s), q ? q : &all, NULL, a, &m, &x, &e), &e);
     assert_u64(x.n_damaged, 0);
     assert_true(m.checked);
     return m;
@@ -66,11 +66,11 @@ static void assert_same(digests *want, const model *got, const char *when)
     digests_of(&have, got);
     size_t n = have.n;
     digests_settle(&have);
-    if (n != have.n) fail_msg("%s: a profile came back twice", when);
+    if (n != have.n) fail_msg("%s: a profile was read twice", when);
     digests_settle(want);
-    if (want->n != have.n) fail_msg("%s: %zu profiles came back of %zu", when, have.n, want->n);
+    if (want->n != have.n) fail_msg("%s: %zu profiles were read of %zu", when, have.n, want->n);
     for (size_t i = 0; i < want->n; i++)
-        if (want->v[i] != have.v[i]) fail_msg("%s: a profile came back changed", when);
+        if (want->v[i] != have.v[i]) fail_msg("%s: a profile was changed", when);
     digests_free(&have);
 }
 
@@ -79,14 +79,15 @@ typedef struct pieces {
     size_t n;
 } pieces;
 
-static bool on_piece(void *who, const model *m, err *e)
+static bool on_piece(void *ctx, const model *m, err *e)
 {
-    pieces *x = who;
+    pieces *x = ctx;
     x->n++;
     return otlp_encode(m, &(otlp_encode_opts){.part = OTLP_PART_PROFILES}, &x->bytes, e);
 }
 
-/* The pieces and their dictionary are one message, and one piece and its dictionary the bytes of the whole. */
+/* Checks that the pieces and their dictionary form one message, and that a single piece with its
+ * dictionary equals the bytes of the whole. */
 static void check_pieces(under_test *t, digests *want, const model *whole)
 {
     err e = {0};
@@ -94,9 +95,9 @@ static void check_pieces(under_test *t, digests *want, const model *whole)
     model shared, m;
     pieces x = {0};
     buf once = {0};
-    assert_ok(
-        store_read_pieces(t->s, &(store_selector){0}, NULL, &a, on_piece, &x, &shared, NULL, &e),
-        &e);
+    assert_ok(store_read_pieces(store_own_reader(t->s), &(store_selector){0}, NULL, &a, on_piece,
+                                &x, &shared, NULL, &e),
+              &e);
     assert_u64(shared.profiles.n, 0);
     assert_ok(otlp_encode(&shared, &(otlp_encode_opts){.part = OTLP_PART_DICTIONARY}, &x.bytes, &e),
               &e);
@@ -118,9 +119,9 @@ static void check_same(under_test *t, digests *want, const char *when)
     arena_free(&a);
 }
 
-/* ---- the tests ---- */
+/* ---- tests ---- */
 
-/* Raw, compacted, after a restart: what went in comes out. */
+/* Reads return the profiles that were put: from the journal, compacted, and after a restart. */
 static void returns_what_was_put(void **state)
 {
     (void)state;
@@ -147,14 +148,14 @@ static void returns_what_was_put(void **state)
     check_same(t, &want, "reopened at the end");
     store_check c;
     err e = {0};
-    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_ok(store_verify(store_own_reader(t->s), NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
     arena_free(&a);
     digests_free(&want);
     end(t);
 }
 
-/* A profile of one service: n samples at start, start + step, ... */
+/* Builds a profile of one service with n samples at start, start + step, ... */
 static model simple(arena *a, const char *service, const char *type, uint64_t start, uint64_t step,
                     size_t n, uint8_t id)
 {
@@ -195,7 +196,7 @@ static model simple(arena *a, const char *service, const char *type, uint64_t st
     return m;
 }
 
-/* Retries: at once, in one group, after compaction, after a restart. */
+/* A retry is a duplicate: immediately, in one group, after compaction, and after a restart. */
 static void counts_retries_once(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static uint64_t n_samples(const model *m)
     return n;
 }
 
-/* Selectors, on raw and on compacted data. */
+/* Selectors give the same results before and after compaction. */
 static void selects(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void selects(void **state)
         uint64_t want;
     } cases[] = {
         {"all", "", whole, 90},
-        {"nothing was said", NULL, whole, 90},
+        {"no selector", NULL, whole, 90},
         {"a type", "cpu", whole, 60},
         {"a type with unit", "alloc/nanoseconds", whole, 30},
         {"another unit", "cpu/bytes", whole, 0},
@@ -262,14 +263,14 @@ static void selects(void **state)
         {"no pattern", "{service.name!~\"sh.p\"}", whole, 30},
         {"a label of samples", "{thread.id=\"1\"}", whole, 30},
         {"a label and a service", "cpu{thread.id!=\"1\", service.name=shop}", whole, 20},
-        {"a label that nobody has", "{nope=\"\"}", whole, 90},
-        {"a label that nobody has, wanted", "{nope=\"x\"}", whole, 0},
+        {"a missing label", "{nope=\"\"}", whole, 90},
+        {"a missing label, required", "{nope=\"x\"}", whole, 0},
         {"a range", "", {.start = NOON + 10 * NS_PER_S, .end = NOON + 20 * NS_PER_S}, 30},
         {"an open range", "cpu", {.start = NOON + 25 * NS_PER_S}, 10},
         {"before all", "", {.end = NOON}, 0},
         {"a trace", "", {.trace_id = trace}, 3},
         {"a span", "", {.span_id = span_id}, 3},
-        {"a trace of zeros is none", "", {.trace_id = none}, 0},
+        {"a trace id of zeros", "", {.trace_id = none}, 0},
         {"not this trace", "{trace_id!=\"06000000000000000000000000000000\"}", whole, 87},
         {"traces", "cpu{trace_id=~\"0[16]0*\"}", whole, 4},
         {"no trace", "{trace_id=\"\"}", whole, 72},
@@ -295,8 +296,8 @@ static void selects(void **state)
             if (n_samples(&got) != cases[i].want)
                 fail_msg("%s: %llu samples, expected %llu", cases[i].what,
                          (unsigned long long)n_samples(&got), (unsigned long long)cases[i].want);
-            store_answer x;
-            assert_ok(store_read_sums(t->s, &q, NULL, &b, &sums, &x, &e), &e);
+            store_read_result x;
+            assert_ok(store_read_sums(store_own_reader(t->s), &q, NULL, &b, &sums, &x, &e), &e);
             assert_u64(x.n_samples, cases[i].want);
             int64_t total = 0;
             for (size_t k = 0; k < sums.values.n; k++) total += sums.values.v[k];
@@ -309,7 +310,8 @@ static void selects(void **state)
     end(t);
 }
 
-/* Every sample has a link of its own, or all have the same: columns that say one thing only. */
+/* Links are stored when every sample has its own, and when all samples have the same link, so that
+ * the column is constant. */
 static void keeps_links(void **state)
 {
     (void)state;
@@ -337,9 +339,9 @@ static void keeps_links(void **state)
     end(t);
 }
 
-/* ---- sums and counts against a plain reading of the same ---- */
+/* ---- sums and counts, compared with a plain read of the same selection ---- */
 
-/* The sum of every stack of each type, as hashes that add up. */
+/* Returns a digest of the sum of every stack of each type, independent of the order. */
 static uint64_t sum_digest(const model *m, const store_selector *q)
 {
     uint64_t all = 0;
@@ -372,7 +374,8 @@ static uint64_t sum_digest(const model *m, const store_selector *q)
     return all;
 }
 
-/* Small values and times near noon, so that ranges cut and nothing saturates. */
+/* Makes values small and moves times near noon, so that ranges divide samples and no sum
+ * overflows. */
 static void tame(rng *r, model *m)
 {
     for (size_t i = 0; i < m->values.n; i++) m->values.v[i] = (int64_t)below(r, 1000) - 100;
@@ -381,7 +384,7 @@ static void tame(rng *r, model *m)
         if (!one_in(r, 3)) m->profiles.v[i].time_unix_nano = NOON + below(r, 3600) * NS_PER_S;
 }
 
-static void check_questions(under_test *t, rng *r, const char *when)
+static void check_queries(under_test *t, rng *r, const char *when)
 {
     for (int i = 0; i < 12; i++) {
         arena a = {0};
@@ -390,16 +393,16 @@ static void check_questions(under_test *t, rng *r, const char *when)
         if (i) q.start = NOON + below(r, 3600) * NS_PER_S;
         if (i > 1) q.end = q.start + (1 + below(r, 1800)) * NS_PER_S;
         model read = read_all(t, &q, &a), sums;
-        store_answer x;
-        assert_ok(store_read_sums(t->s, &q, NULL, &a, &sums, &x, &e), &e);
+        store_read_result x;
+        assert_ok(store_read_sums(store_own_reader(t->s), &q, NULL, &a, &sums, &x, &e), &e);
         if (sum_digest(&read, &q) != sum_digest(&sums, &q))
-            fail_msg("%s: sums differ from what is read (question %d)", when, i);
+            fail_msg("%s: sums differ from a plain read (query %d)", when, i);
         assert_u64(x.n_samples, n_samples(&read));
         store_read_opts apart = {.by_series = true, .by_attributes = i & 1};
         uint64_t n_told = 0;
-        assert_ok(store_read_sums(t->s, &q, &apart, &a, &sums, &x, &e), &e);
+        assert_ok(store_read_sums(store_own_reader(t->s), &q, &apart, &a, &sums, &x, &e), &e);
         if (sum_digest(&read, &q) != sum_digest(&sums, &q))
-            fail_msg("%s: sums by series differ from what is read (question %d)", when, i);
+            fail_msg("%s: sums by series differ from a plain read (query %d)", when, i);
         for (size_t k = 0; k < sums.profiles.n; k++)
             n_told += profile_summed(&sums, &sums.profiles.v[k]).n_samples;
         assert_u64(n_told, n_samples(&read));
@@ -408,7 +411,9 @@ static void check_questions(under_test *t, rng *r, const char *when)
             continue;
         }
         store_buckets buckets;
-        assert_ok(store_counts(t->s, &q, NULL, 7 * NS_PER_S, (str){0}, &a, &buckets, &x, &e), &e);
+        assert_ok(store_counts(store_own_reader(t->s), &q, NULL, 7 * NS_PER_S, (str){0}, &a,
+                               &buckets, &x, &e),
+                  &e);
         int64_t counted = 0, total = 0;
         for (size_t k = 0; k < buckets.n; k++) counted += buckets.rows.v[0].sum[k];
         for (size_t k = 0; k < read.profiles.n; k++)
@@ -433,22 +438,22 @@ static void sums_what_is_read(void **state)
         tame(&r, &m);
         put(t, &m);
         arena_reset(&a);
-        if (i == 9) check_questions(t, &r, "raw"), compact(t), check_questions(t, &r, "compacted");
-        if (i == 19) check_questions(t, &r, "both"), compact(t);
+        if (i == 9) check_queries(t, &r, "raw"), compact(t), check_queries(t, &r, "compacted");
+        if (i == 19) check_queries(t, &r, "both"), compact(t);
     }
-    check_questions(t, &r, "both");
+    check_queries(t, &r, "both");
     reopen(t);
-    check_questions(t, &r, "reopened");
+    check_queries(t, &r, "reopened");
     arena_free(&a);
     end(t);
 }
 
-/* In steps of twenty seconds, and in one; by service. */
+/* Checks counts by service, in buckets of twenty seconds and in one bucket. */
 static void check_levels_over_time(under_test *t, unsigned round)
 {
     static const struct {
         uint64_t step;
-        const char *service; /* NULL: all as one */
+        const char *service; /* NULL: one row for all services */
         size_t n;
         int64_t sum[3];
         uint64_t count[3];
@@ -462,7 +467,9 @@ static void check_levels_over_time(under_test *t, unsigned round)
         store_buckets b;
         store_selector q = {.start = NOON, .end = NOON + 60 * NS_PER_S};
         str by = cases[i].service ? STR("service.name") : (str){0};
-        assert_ok(store_counts(t->s, &q, NULL, cases[i].step * NS_PER_S, by, &a, &b, NULL, &e), &e);
+        assert_ok(store_counts(store_own_reader(t->s), &q, NULL, cases[i].step * NS_PER_S, by, &a,
+                               &b, NULL, &e),
+                  &e);
         assert_int_equal(b.n, cases[i].n);
         const store_row *r = b.rows.v;
         while (cases[i].service && !str_eq(r->label, str_of(cases[i].service))) r++;
@@ -474,7 +481,8 @@ static void check_levels_over_time(under_test *t, unsigned round)
     }
 }
 
-/* Of what is in use at a time the newest of each series in the range counts, in whatever order they came. */
+/* Of a level, only the newest profile of each series in the range counts, in any order of
+ * arrival. */
 static void takes_the_newest_level(void **state)
 {
     (void)state;
@@ -482,7 +490,7 @@ static void takes_the_newest_level(void **state)
     static const struct {
         const char *service;
         uint64_t at;
-        size_t n; /* samples, 10 each */
+        size_t n; /* number of samples, each with the value 10 */
     } looks[] = {
         {"shop", 20, 2}, {"shop", 30, 3}, {"bank", 10, 40}, {"shop", 10, 1}, {"bank", 50, 0}};
     static const struct {
@@ -501,16 +509,16 @@ static void takes_the_newest_level(void **state)
             arena a = {0};
             err e = {0};
             model m;
-            store_answer x;
+            store_read_result x;
             store_selector q = {0};
             if (questions[i / 2].start) q.start = NOON + questions[i / 2].start * NS_PER_S;
             if (questions[i / 2].end) q.end = NOON + questions[i / 2].end * NS_PER_S;
             store_read_opts o = {.by_series = i & 1, .by_attributes = i & 2};
-            assert_ok(store_read_sums(t->s, &q, &o, &a, &m, &x, &e), &e);
+            assert_ok(store_read_sums(store_own_reader(t->s), &q, &o, &a, &m, &x, &e), &e);
             int64_t sum = 0;
             for (size_t k = 0; k < m.values.n; k++) sum += m.values.v[k];
             if (sum != questions[i / 2].sum)
-                fail_msg("round %u, question %zu: %lld", round, i, (long long)sum);
+                fail_msg("round %u, query %zu: %lld", round, i, (long long)sum);
             arena_free(&a);
         }
         check_levels_over_time(t, round);
@@ -519,7 +527,7 @@ static void takes_the_newest_level(void **state)
     end(t);
 }
 
-/* The type that is meant when nobody says one. */
+/* store_main_type chooses the expected type when the selector has none. */
 static void knows_the_main_type(void **state)
 {
     (void)state;
@@ -532,13 +540,12 @@ static void knows_the_main_type(void **state)
                   {"clubs", "alloc", 3},  {"clubs2", "alloc", 3}};
     static const struct {
         const char *selector, *want;
-    } cases[] = {
-        {"", "cpu/nanoseconds"},
-        {"{service.name=\"bank\"}", "alloc/nanoseconds"},
-        {"{service.name=~\"club.*\"}", "alloc/nanoseconds"}, /* two series count together */
-        {"samples", "samples/nanoseconds"},
-        {"alloc/x", "alloc/x"},
-        {"{service.name=\"none\"}", ""}};
+    } cases[] = {{"", "cpu/nanoseconds"},
+                 {"{service.name=\"bank\"}", "alloc/nanoseconds"},
+                 {"{service.name=~\"club.*\"}", "alloc/nanoseconds"}, /* two series are added */
+                 {"samples", "samples/nanoseconds"},
+                 {"alloc/x", "alloc/x"},
+                 {"{service.name=\"none\"}", ""}};
     arena a = {0};
     err e = {0};
     for (size_t i = 0; i < ARRAY_LEN(put_in); i++) {
@@ -550,7 +557,7 @@ static void knows_the_main_type(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         store_selector q;
         assert_ok(store_selector_parse(str_of(cases[i].selector), &a, &q, &e), &e);
-        assert_ok(store_main_type(t->s, &q, NULL, &a, NULL, &e), &e);
+        assert_ok(store_main_type(store_own_reader(t->s), &q, NULL, &a, NULL, &e), &e);
         if (!str_eq(q.type, str_of(cases[i].want)))
             fail_msg("`%s` means %.*s", cases[i].selector, STR_ARG(q.type));
     }
@@ -565,16 +572,18 @@ static uint64_t n_series_with(under_test *t, str key, const char *text)
     arena a = {0};
     err e = {0};
     store_label_list l;
-    store_answer x;
+    store_read_result x;
     uint64_t n = 0;
-    assert_ok(store_list_labels(t->s, &(store_selector){0}, NULL, key, &a, &l, &x, &e), &e);
+    assert_ok(
+        store_list_labels(store_own_reader(t->s), &(store_selector){0}, NULL, key, &a, &l, &x, &e),
+        &e);
     for (size_t i = 0; i < l.n; i++)
         if (str_eq(l.v[i].text, str_of(text))) n += l.v[i].n_series;
     arena_free(&a);
     return n;
 }
 
-/* A series counts once, in however many files and items it is, and whatever lies between. */
+/* A label counts each series once, even if the series is in several files and items. */
 static void counts_series_of_labels_once(void **state)
 {
     (void)state;
@@ -597,7 +606,8 @@ static void counts_series_of_labels_once(void **state)
     end(t);
 }
 
-/* What an outer list says is what a selector finds: a value that it hides is no value of the label. */
+/* A label of an outer level hides the labels of inner levels, as in selectors: hidden values are
+ * not listed. */
 static void lists_labels_that_are_found(void **state)
 {
     (void)state;
@@ -617,9 +627,9 @@ static void lists_labels_that_are_found(void **state)
     end(t);
 }
 
-/* ---- names that come later ---- */
+/* ---- names that are added later ---- */
 
-/* One sample at an address of a binary, with or without a name; mapped at `base`. */
+/* Builds one sample at an address of a binary that is mapped at `base`, with or without a name. */
 static model at_address(arena *a, uint64_t base, const char *name)
 {
     builder b;
@@ -652,13 +662,13 @@ static void names_old_samples(void **state)
     put(t, &bare);
     compact(t);
     uint64_t n;
-    assert_ok(store_put_names(t->s, &named, &n, &e), &e);
+    assert_ok(store_put_names(store_own_reader(t->s), &named, &n, &e), &e);
     assert_u64(n, 1);
     for (int i = 0; i < 4; i++) {
         bool sums = i & 1, wanted = i & 2;
         store_read_opts o = {.names = wanted};
-        assert_ok((sums ? store_read_sums : store_read)(t->s, &(store_selector){0}, &o, &a, &got,
-                                                        NULL, &e),
+        assert_ok((sums ? store_read_sums : store_read)(
+                      store_own_reader(t->s), &(store_selector){0}, &o, &a, &got, NULL, &e),
                   &e);
         const location *l = &got.dict.locations.v[got.dict.frames.v[0]];
         assert_int_equal(l->lines.n, wanted ? 1 : 0);
@@ -682,20 +692,20 @@ int main(void)
 {
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(engines); i++) {
-        void *who = (void *)(uintptr_t)&engines[i];
+        void *ctx = (void *)(uintptr_t)&engines[i];
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_prestate_setup_teardown(returns_what_was_put, use_engine, NULL, who),
-            cmocka_unit_test_prestate_setup_teardown(counts_retries_once, use_engine, NULL, who),
-            cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, who),
-            cmocka_unit_test_prestate_setup_teardown(keeps_links, use_engine, NULL, who),
-            cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
-            cmocka_unit_test_prestate_setup_teardown(takes_the_newest_level, use_engine, NULL, who),
-            cmocka_unit_test_prestate_setup_teardown(knows_the_main_type, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(returns_what_was_put, use_engine, NULL, ctx),
+            cmocka_unit_test_prestate_setup_teardown(counts_retries_once, use_engine, NULL, ctx),
+            cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, ctx),
+            cmocka_unit_test_prestate_setup_teardown(keeps_links, use_engine, NULL, ctx),
+            cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, ctx),
+            cmocka_unit_test_prestate_setup_teardown(takes_the_newest_level, use_engine, NULL, ctx),
+            cmocka_unit_test_prestate_setup_teardown(knows_the_main_type, use_engine, NULL, ctx),
             cmocka_unit_test_prestate_setup_teardown(counts_series_of_labels_once, use_engine, NULL,
-                                                     who),
+                                                     ctx),
             cmocka_unit_test_prestate_setup_teardown(lists_labels_that_are_found, use_engine, NULL,
-                                                     who),
-            cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, who),
+                                                     ctx),
+            cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, ctx),
         };
         failed += cmocka_run_group_tests_name(engines[i].name, tests, NULL, NULL);
     }

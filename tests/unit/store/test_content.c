@@ -1,4 +1,5 @@
-/* Keys of profiles: those of stores that are there, also of profiles that are hashed in several steps. */
+/* Tests that keys of profiles equal those in existing stores, also for profiles that are hashed in
+ * several steps. */
 #include "../../support/test.h"
 
 #include "model/builder.h"
@@ -6,8 +7,8 @@
 #include "wire/anchor.h"
 #include "wire/carried.h"
 
-/* A profile without an id; its samples differ in value, time and stack.  `undated`: on a clock that does not count from 1970,
- * which is given this date. */
+/* Returns the key of a profile without an id, whose n samples differ in value, time and stack.
+ * `undated`: its clock does not count from 1970, and it is moved to `date`. */
 static content_key key_of(size_t n, bool undated, time_anchor date)
 {
     arena a = {0}, work = {0};
@@ -41,7 +42,8 @@ static content_key key_of(size_t n, bool undated, time_anchor date)
     return key;
 }
 
-/* From 64 KiB on, which are about 1100 samples, samples are hashed step by step.  The keys are those of 0.1.0. */
+/* From 64 KiB on (about 1100 samples), samples are hashed in steps. The expected keys come from
+ * kiln 0.1.0. */
 static void stay_as_they_are(void **state)
 {
     (void)state;
@@ -66,8 +68,8 @@ static void stay_as_they_are(void **state)
     }
 }
 
-/* Whatever date a recording was given, and whether it was: it is the same recording. */
-static void know_no_date(void **state)
+/* A recording has the same key with any date, and without one. */
+static void ignore_the_date(void **state)
 {
     (void)state;
     static const size_t sizes[] = {1, 1000, 2000};
@@ -86,6 +88,6 @@ static void know_no_date(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stay_as_they_are),
-                                       cmocka_unit_test(know_no_date)};
+                                       cmocka_unit_test(ignore_the_date)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

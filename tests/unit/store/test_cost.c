@@ -1,4 +1,5 @@
-/* What a question reads follows from what it asks for, not from what is stored: counted in blocks and bytes. */
+/* Tests that the cost of a query, in blocks and bytes, depends on its selection and not on the size
+ * of the store. */
 #include "../../support/store_models.h"
 #include "base/hash.h"
 #include "model/builder.h"
@@ -6,7 +7,7 @@
 #define HOUR (UINT64_C(3600) * NS_PER_S)
 #define MIDNIGHT (UINT64_C(1789000000) / 86400 * 86400 * NS_PER_S)
 
-enum { SAMPLES = 2100 }; /* a block of its own: with its observations more than is merged */
+enum { SAMPLES = 2100 }; /* too many to be merged with other blocks */
 
 typedef struct under_test {
     place p;
@@ -20,8 +21,9 @@ static under_test *begin(void)
     err e = {0};
     t->p = place_new();
     hand_world_init(&t->w, MIDNIGHT);
-    t->s = store_open(t->p.dir,
-                      &(store_opts){.no_threads = true, .no_sync = true, .world = &t->w.w}, &e);
+    t->s = embedded_open(
+        t->p.dir, &(embedded_opts){.no_threads = true, .no_sync = true, .store.world = &t->w.w},
+        &e);
     assert_ok(t->s != NULL, &e);
     return t;
 }
@@ -33,7 +35,8 @@ static void end(under_test *t)
     free(t);
 }
 
-/* An hour of a service.  Thread "rare" is one of service 5, trace {5, 7} one sample of its hour 7. */
+/* Puts one hour of a service. Only service 5 has a thread "rare"; only one sample of its hour 7 has
+ * the trace {5, 7}. */
 static void put_hour(under_test *t, uint32_t service, uint64_t hour)
 {
     arena a = {0};
@@ -83,21 +86,21 @@ static void fill(under_test *t, uint32_t services, uint64_t from, uint64_t to)
     }
 }
 
-static store_answer ask(under_test *t, const char *text, uint64_t from, uint64_t to)
+static store_read_result ask(under_test *t, const char *text, uint64_t from, uint64_t to)
 {
     arena a = {0};
     err e = {0};
     store_selector q;
     model m;
-    store_answer x;
+    store_read_result x;
     assert_ok(store_selector_parse(str_of(text), &a, &q, &e), &e);
     if (to) q.start = MIDNIGHT + from * HOUR, q.end = MIDNIGHT + to * HOUR;
-    assert_ok(store_read_sums(t->s, &q, NULL, &a, &m, &x, &e), &e);
+    assert_ok(store_read_sums(store_own_reader(t->s), &q, NULL, &a, &m, &x, &e), &e);
     arena_free(&a);
     return x;
 }
 
-static void reads_what_is_asked_for(void **state)
+static void reads_what_is_selected(void **state)
 {
     (void)state;
     static const struct {
@@ -119,7 +122,7 @@ static void reads_what_is_asked_for(void **state)
     fill(t, 6, 0, 10);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-            store_answer x = ask(t, cases[i].text, cases[i].from, cases[i].to);
+            store_read_result x = ask(t, cases[i].text, cases[i].from, cases[i].to);
             if (x.n_samples != cases[i].n_samples || x.n_blocks != cases[i].n_blocks)
                 fail_msg("%s: %llu samples of %llu blocks, expected %llu of %llu", cases[i].text,
                          (unsigned long long)x.n_samples, (unsigned long long)x.n_blocks,
@@ -129,13 +132,13 @@ static void reads_what_is_asked_for(void **state)
             bytes[i] = x.n_bytes;
         }
         if (!round)
-            fill(t, 12, 10, 30); /* five times as much, also of another day: nothing changes */
+            fill(t, 12, 10, 30); /* five times as much data, also of another day, changes no cost */
     }
     end(t);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_what_is_asked_for)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_what_is_selected)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

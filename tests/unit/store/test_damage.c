@@ -1,5 +1,6 @@
-/* Damage of every file of a store: whatever a byte, a cut or a missing file does, the responses are the same, or a log line, a
- * counter, a partial response or `verify` reports it.  Nothing is there twice. */
+/* Damage to every file of a store. After a changed byte, a truncation or a missing file either
+ * results are unchanged, or a log line, a counter, a partial result or `verify` reports the damage.
+ * No item is returned twice. */
 #include "../../support/numbered.h"
 #include "../../support/store_test.h"
 
@@ -9,7 +10,7 @@
 enum { FILES = 32, DAYS = 3, EACH = 4, NUMBERS = DAYS * EACH + 6, PLACES = 64 };
 #define DAY (UINT64_C(86400) * NS_PER_S)
 
-/* ---- a store whose files are remembered ---- */
+/* ---- a store and an image of its files ---- */
 
 typedef struct image {
     char name[FILES][64];
@@ -34,7 +35,7 @@ static void take_image(image *m, const char *dir)
     closedir(d);
 }
 
-/* Without the zeros at its end: segments reserve room. */
+/* Returns the length without the zeros at the end, because segments reserve space. */
 static size_t used_of(str bytes)
 {
     size_t n = bytes.n;
@@ -53,7 +54,7 @@ static void write_file(const char *dir, const char *name, str bytes)
     assert_int_equal(truncate(path, (off_t)bytes.n), 0);
 }
 
-/* The directory as it was. */
+/* Writes the files of the image to the directory. */
 static void put_image(const image *m, const char *dir)
 {
     remove_tree(dir);
@@ -74,11 +75,11 @@ static size_t file_of(const image *m, const char *name)
     return 0;
 }
 
-/* ---- what is reported ---- */
+/* ---- reports ---- */
 
 typedef struct seen {
-    size_t n_said;
-    char said[256]; /* the last line */
+    size_t n_logged;
+    char last_line[256]; /* the last line */
     uint64_t n_problems, damaged, quarantined;
     bool partial, failed;
     char why[96];
@@ -86,58 +87,64 @@ typedef struct seen {
     size_t n_lost;
 } seen;
 
-static void on_say(void *who, store_said what, const char *text)
+static void record_line(void *ctx, store_event what, const char *text)
 {
-    seen *x = who;
+    seen *x = ctx;
     if (what == STORE_REMOVED) return;
-    x->n_said++;
-    snprintf(x->said, sizeof x->said, "%s", text);
+    x->n_logged++;
+    snprintf(x->last_line, sizeof x->last_line, "%s", text);
 }
 
-static void look(store *s, seen *x)
+static void read_and_verify(store_reader *r, seen *x)
 {
     arena a = {0};
     model m;
-    store_answer answer = {0};
+    store_read_result result = {0};
     store_check c = {0};
     err e = {0};
-    x->failed |= !store_read(s, &(store_selector){0}, NULL, &a, &m, &answer, &e);
+    x->failed |= !store_read(r, &(store_selector){0}, NULL, &a, &m, &result, &e);
     for (size_t i = 0; !x->failed && i < m.profiles.n; i++)
         if (m.profiles.v[i].time_unix_nano - 1 < NUMBERS && m.profiles.v[i].n_samples == 40)
             x->count[m.profiles.v[i].time_unix_nano - 1]++;
-    x->partial |= answer.partial;
-    snprintf(x->why, sizeof x->why, "%s", answer.why);
-    x->failed |= !store_verify(s, NULL, NULL, &c, &e);
+    x->partial |= result.partial;
+    snprintf(x->why, sizeof x->why, "%s", result.why);
+    x->failed |= !store_verify(r, NULL, NULL, &c, &e);
     x->n_problems += c.n_problems;
-    x->damaged = store_counted(s).damaged;
-    x->quarantined = store_counted(s).quarantined;
+    x->damaged = store_reader_damaged(r);
     arena_free(&a);
 }
 
-static seen open_and_look(const char *dir, bool read_only)
+static seen open_and_read(const char *dir, bool read_only)
 {
     seen x = {0};
     err e = {0};
     hand_world w;
     hand_world_init(&w, NOON + DAYS * DAY);
-    store *s = store_open(dir,
-                          &(store_opts){.read_only = read_only,
-                                        .no_threads = true,
-                                        .no_sync = true,
-                                        .world = &w.w,
-                                        .say = on_say,
-                                        .who = &x},
+    if (read_only) {
+        store_reader *r = store_open_reader(
+            dir, &(store_reader_opts){.world = &w.w, .log = record_line, .ctx = &x}, &e);
+        x.failed = !r;
+        if (r) read_and_verify(r, &x);
+        store_close_reader(r);
+    } else {
+        store *s =
+            embedded_open(dir,
+                          &(embedded_opts){.store = {.world = &w.w, .log = record_line, .ctx = &x},
+                                           .no_threads = true,
+                                           .no_sync = true},
                           &e);
-    x.failed = !s;
-    if (s) look(s, &x);
-    store_close(s);
+        x.failed = !s;
+        if (s)
+            read_and_verify(store_own_reader(s), &x), x.quarantined = store_counted(s).quarantined;
+        store_close(s);
+    }
     for (size_t i = 0; i < NUMBERS; i++) x.n_lost += !x.count[i];
     return x;
 }
 
 static bool reports(const seen *x)
 {
-    return x->n_said || x->n_problems || x->damaged || x->quarantined || x->partial || x->failed;
+    return x->n_logged || x->n_problems || x->damaged || x->quarantined || x->partial || x->failed;
 }
 
 static void check_once(const seen *x, const char *what)
@@ -148,7 +155,7 @@ static void check_once(const seen *x, const char *what)
 
 static void check_reported(const char *dir, bool read_only, const char *what)
 {
-    seen x = open_and_look(dir, read_only);
+    seen x = open_and_read(dir, read_only);
     check_once(&x, what);
     if (x.n_lost && !reports(&x)) fail_msg("%s: %zu items are gone, unreported", what, x.n_lost);
 }
@@ -158,8 +165,8 @@ static void check_reported(const char *dir, bool read_only, const char *what)
 static store *open_at(const place *p, hand_world *w)
 {
     err e = {0};
-    store *s =
-        store_open(p->dir, &(store_opts){.no_threads = true, .no_sync = true, .world = &w->w}, &e);
+    store *s = embedded_open(
+        p->dir, &(embedded_opts){.no_threads = true, .no_sync = true, .store.world = &w->w}, &e);
     assert_ok(s != NULL, &e);
     return s;
 }
@@ -175,7 +182,7 @@ static void put_number(store *s, uint64_t number)
     arena_free(&a);
 }
 
-/* Three days in day files, then three segments of the journal with two items each. */
+/* Creates a store with three day files and three segments of the journal with two items each. */
 static place make_store(image *m)
 {
     place p = place_new();
@@ -190,7 +197,7 @@ static place make_store(image *m)
         store_close(s);
     }
     for (int i = 0; i < 3; i++) {
-        store *s = open_at(&p, &w); /* each begins a segment */
+        store *s = open_at(&p, &w); /* each open begins a segment */
         put_number(s, number++);
         put_number(s, number++);
         store_close(s);
@@ -205,8 +212,8 @@ static void whole_store_reports_nothing(void **state)
     image m;
     place p = make_store(&m);
     for (int i = 0; i < 3; i++) {
-        seen x = open_and_look(p.dir, i == 0);
-        if (reports(&x)) fail_msg("%s %s", x.said, x.why);
+        seen x = open_and_read(p.dir, i == 0);
+        if (reports(&x)) fail_msg("%s %s", x.last_line, x.why);
         assert_int_equal(x.n_lost, 0);
         check_once(&x, "whole");
     }
@@ -214,7 +221,7 @@ static void whole_store_reports_nothing(void **state)
     place_free(&p);
 }
 
-/* A byte at every 64th of every file, by turns as a reader and as the writer sees it. */
+/* Changes every 64th byte of every file; alternates between a reader and the writer. */
 static void flipped_bytes(void **state)
 {
     (void)state;
@@ -236,7 +243,7 @@ static void flipped_bytes(void **state)
     place_free(&p);
 }
 
-/* ---- the cases of the issue ---- */
+/* ---- single cases ---- */
 
 static void run_sql(const place *p, const char *name, const char *sql)
 {
@@ -248,17 +255,17 @@ static void run_sql(const place *p, const char *name, const char *sql)
     sqlite3_close(db);
 }
 
-/* The response, the log, the counter and verify all say so. */
+/* Checks that the result, the log, the counter and verify all report the damage. */
 static void check_all_report(const place *p, const char *what)
 {
-    seen x = open_and_look(p->dir, false);
+    seen x = open_and_read(p->dir, false);
     check_once(&x, what);
-    if (!x.partial || !x.n_said || !(x.damaged + x.quarantined) || !x.n_problems || !x.n_lost)
+    if (!x.partial || !x.n_logged || !(x.damaged + x.quarantined) || !x.n_problems || !x.n_lost)
         fail_msg("%s: partial %d (%s), %zu lines (%s), %llu damaged, %llu problems, %zu lost", what,
-                 x.partial, x.why, x.n_said, x.said, (unsigned long long)x.damaged,
+                 x.partial, x.why, x.n_logged, x.last_line, (unsigned long long)x.damaged,
                  (unsigned long long)x.n_problems, x.n_lost);
-    /* A restart does not forget it. */
-    seen again = open_and_look(p->dir, true);
+    /* The damage is still reported after a restart. */
+    seen again = open_and_read(p->dir, true);
     if (!again.partial || !again.n_problems) fail_msg("%s: forgotten after a restart", what);
 }
 
@@ -296,7 +303,7 @@ static void cut_or_missing_day_file(void **state)
     place_free(&p);
 }
 
-/* The manifest has a copy of every header: nothing is lost. */
+/* A damaged header loses nothing, because the manifest has a copy of every header. */
 static void flipped_headers(void **state)
 {
     (void)state;
@@ -309,12 +316,12 @@ static void flipped_headers(void **state)
         m.bytes[i].p[20] ^= 1;
         put_image(&m, p.dir);
         m.bytes[i].p[20] ^= 1;
-        seen before = open_and_look(p.dir, true), x = open_and_look(p.dir, false);
+        seen before = open_and_read(p.dir, true), x = open_and_read(p.dir, false);
         assert_int_equal(before.n_lost + x.n_lost, 0);
         assert_true(before.n_problems > 0);
-        assert_true(x.n_said > 0 && x.damaged > 0);
+        assert_true(x.n_logged > 0 && x.damaged > 0);
         check_once(&x, m.name[i]);
-        seen after = open_and_look(p.dir, true); /* it was repaired */
+        seen after = open_and_read(p.dir, true); /* the header was repaired */
         assert_u64(after.n_problems, 0);
         assert_int_equal(after.n_lost, 0);
     }
@@ -340,7 +347,8 @@ static void missing_segments(void **state)
     place_free(&p);
 }
 
-/* Neither has anything that is not found elsewhere; that the manifest is gone is reported. */
+/* A missing catalog or manifest loses nothing, because other files have the same data. A missing
+ * manifest is reported. */
 static void missing_catalogue_or_manifest(void **state)
 {
     (void)state;
@@ -352,15 +360,15 @@ static void missing_catalogue_or_manifest(void **state)
         put_image(&m, p.dir);
         snprintf(path, sizeof path, "%s/%s", p.dir, names[i]);
         assert_int_equal(unlink(path), 0);
-        seen before = open_and_look(p.dir, true), x = open_and_look(p.dir, false);
+        seen before = open_and_read(p.dir, true), x = open_and_read(p.dir, false);
         assert_int_equal(before.n_lost + x.n_lost, 0);
-        if (i == 1) assert_true(before.n_problems > 0 && x.n_said > 0 && x.damaged > 0);
+        if (i == 1) assert_true(before.n_problems > 0 && x.n_logged > 0 && x.damaged > 0);
     }
     free_image(&m);
     place_free(&p);
 }
 
-/* Names are an extra: queries go on without, and say so. */
+/* Queries work without names, and the damage is reported. */
 static void damaged_names(void **state)
 {
     (void)state;
@@ -373,20 +381,21 @@ static void damaged_names(void **state)
     err e = {0};
     arena a = {0};
     model sums;
-    store *s = store_open(p.dir, &(store_opts){.read_only = true, .say = on_say, .who = &x}, &e);
-    assert_ok(s != NULL, &e);
-    assert_ok(store_read_sums(s, &(store_selector){0}, &(store_read_opts){.names = true}, &a, &sums,
+    store_reader *r =
+        store_open_reader(p.dir, &(store_reader_opts){.log = record_line, .ctx = &x}, &e);
+    assert_ok(r != NULL, &e);
+    assert_ok(store_read_sums(r, &(store_selector){0}, &(store_read_opts){.names = true}, &a, &sums,
                               NULL, &e),
               &e);
-    look(s, &x);
-    assert_true(x.n_said && x.n_problems && x.damaged);
-    store_close(s);
+    read_and_verify(r, &x);
+    assert_true(x.n_logged && x.n_problems && x.damaged);
+    store_close_reader(r);
     arena_free(&a);
     free_image(&m);
     place_free(&p);
 }
 
-/* A writer that was killed leaves what it committed in the write-ahead log. */
+/* A writer that was killed leaves its commits in the write-ahead log. */
 static void cut_write_ahead_log(void **state)
 {
     (void)state;
@@ -412,7 +421,8 @@ static void cut_write_ahead_log(void **state)
     place_free(&p);
 }
 
-/* A kiln that is newer wrote the file: its items are in it, and the journal's spare segments do not bring them back. */
+/* The items of a file that a newer kiln wrote are not read again from released segments of the
+ * journal. */
 static void newer_format(void **state)
 {
     (void)state;
@@ -424,23 +434,23 @@ static void newer_format(void **state)
     store *s = open_at(&p, &w);
     for (uint64_t i = 0; i < NUMBERS - 2; i++) put_number(s, i);
     assert_ok(store_compact(s, &e), &e);
-    take_image(&m, p.dir); /* killed: the segment is there */
+    take_image(&m, p.dir); /* as if the process was killed: the segment still exists */
     store_close(s);
     put_image(&m, p.dir);
     run_sql(&p, "2026-09-13.0.db", "UPDATE meta SET value = 2 WHERE key = 'format'");
     for (int read_only = 0; read_only < 2; read_only++) {
-        seen x = open_and_look(p.dir, read_only);
+        seen x = open_and_read(p.dir, read_only);
         assert_int_equal(x.n_lost, NUMBERS);
-        assert_true(x.partial && x.n_said && x.n_problems);
+        assert_true(x.partial && x.n_logged && x.n_problems);
     }
     s = open_at(&p, &w);
     put_number(s, NUMBERS - 2);
     put_number(s, NUMBERS - 1);
-    assert_ok(store_compact(s, &e), &e); /* another part is written */
+    assert_ok(store_compact(s, &e), &e); /* writes another part */
     store_close(s);
     run_sql(&p, "2026-09-13.0.db", "UPDATE meta SET value = 1 WHERE key = 'format'");
     for (int read_only = 0; read_only < 2; read_only++) {
-        seen x = open_and_look(p.dir, read_only);
+        seen x = open_and_read(p.dir, read_only);
         check_once(&x, "read by the newer kiln");
         assert_int_equal(x.n_lost, 0);
         assert_false(x.partial);

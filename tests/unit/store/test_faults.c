@@ -1,5 +1,5 @@
-/* A disk that is full or broken at any call: what was acknowledged is there exactly once, what was refused can be tried again,
- * and nothing else happens. */
+/* Tests a disk that is full or broken at any call: acknowledged items are stored exactly once, and
+ * refused items can be retried. */
 #include "../../support/bad_vfs.h"
 #include "../../support/numbered.h"
 
@@ -7,8 +7,8 @@ enum { NUMBERS = 24 };
 
 typedef struct attempt {
     bool acknowledged[NUMBERS];
-    size_t n_done, n_refused, n_said;
-    uint64_t number; /* being put */
+    size_t n_done, n_refused, n_logged;
+    uint64_t number; /* number of the item being put */
 } attempt;
 
 typedef struct cookie {
@@ -16,9 +16,9 @@ typedef struct cookie {
     uint64_t number;
 } cookie;
 
-static void on_done(void *who, const store_result *r)
+static void on_done(void *ctx, const store_put_result *r)
 {
-    cookie *c = who;
+    cookie *c = ctx;
     c->t->n_done++;
     if (r->refused) {
         assert_true(r->refused->msg[0] != 0);
@@ -29,13 +29,13 @@ static void on_done(void *who, const store_result *r)
     }
 }
 
-static void say(void *who, store_said what, const char *text)
+static void on_log(void *ctx, store_event what, const char *text)
 {
     assert_true(text[0] != 0);
-    ((attempt *)who)->n_said += what != STORE_REMOVED;
+    ((attempt *)ctx)->n_logged += what != STORE_REMOVED;
 }
 
-/* Puts what is not acknowledged, in groups of three, with compaction now and then. */
+/* Puts the items that are not acknowledged, in groups of three, with compactions in between. */
 static void put_all(attempt *t, store *s, hand_world *w)
 {
     cookie cookies[NUMBERS];
@@ -52,7 +52,7 @@ static void put_all(attempt *t, store *s, hand_world *w)
         if (i % 3 == 2) (void)store_commit(s, NULL);
         w->now += 2 * NS_PER_S;
         if (i % 8 == 7 && !store_compact(s, &e)) assert_true(e.msg[0] != 0);
-        if (!store_work(s, &more, &e)) assert_true(e.msg[0] != 0);
+        if (!embedded_work(s, &more, &e)) assert_true(e.msg[0] != 0);
         arena_free(&a);
     }
     (void)store_commit(s, NULL);
@@ -63,9 +63,9 @@ static void check(const place *p, const attempt *t, bool all, const char *when, 
 {
     uint32_t count[NUMBERS] = {0};
     err e = {0};
-    store *s = store_open(p->dir, &(store_opts){.no_threads = true, .vfs = "bad"}, &e);
+    store *s = embedded_open(p->dir, &(embedded_opts){.no_threads = true, .vfs = "bad"}, &e);
     assert_ok(s != NULL, &e);
-    assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
+    assert_ok(numbered_count(store_own_reader(s), count, NUMBERS, &e), &e);
     for (size_t i = 0; i < NUMBERS; i++) {
         if (count[i] > 1)
             fail_msg("%s: number %zu is there %u times (kind %d after %ld)", when, i, count[i],
@@ -74,12 +74,12 @@ static void check(const place *p, const attempt *t, bool all, const char *when, 
             fail_msg("%s: number %zu is lost (kind %d after %ld)", when, i, kind, after);
     }
     store_check c;
-    assert_ok(store_verify(s, NULL, NULL, &c, &e), &e);
+    assert_ok(store_verify(store_own_reader(s), NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
     store_close(s);
 }
 
-/* One run with one fault; false: the fault never came. */
+/* Runs with one fault. Returns false when the fault was not reached. */
 static bool one_fault(bad_kind kind, long after, bool for_good)
 {
     place p = place_new();
@@ -87,9 +87,13 @@ static bool one_fault(bad_kind kind, long after, bool for_good)
     hand_world w;
     hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
     err e = {0};
-    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
+    embedded_opts o = {.no_threads = true,
+                       .vfs = "bad",
+                       .store.world = &w.w,
+                       .store.log = on_log,
+                       .store.ctx = &t};
     *bad_now = (bad_plan){.kind = kind, .after = after, .for_good = for_good};
-    store *s = store_open(p.dir, &o, &e);
+    store *s = embedded_open(p.dir, &o, &e);
     if (s) put_all(&t, s, &w);
     store_close(s);
     bool hit = bad_now->n_failed > 0;
@@ -97,12 +101,12 @@ static bool one_fault(bad_kind kind, long after, bool for_good)
     check(&p, &t, false, "after the fault", kind, after);
 
     e = (err){0};
-    s = store_open(p.dir, &o, &e);
+    s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     put_all(&t, s, &w);
     for (size_t i = 0; i < NUMBERS; i++) assert_true(t.acknowledged[i]);
     store_close(s);
-    check(&p, &t, true, "after trying again", kind, after);
+    check(&p, &t, true, "after a retry", kind, after);
     place_free(&p);
     return hit;
 }
@@ -113,10 +117,10 @@ static void run_kind(bad_kind kind)
     for (int good = 0; good < 2; good++) {
         long after = 0;
         while (one_fault(kind, after, good))
-            after += 1 + after / 4; /* every call at first, then fewer */
+            after += 1 + after / 4; /* tests every call at first, then fewer */
         last = after;
     }
-    assert_true(last > 3); /* the fault did come */
+    assert_true(last > 3); /* the fault was reached */
 }
 
 static void disk_full(void **state) { (void)state, run_kind(BAD_FULL); }
@@ -125,7 +129,7 @@ static void short_write(void **state) { (void)state, run_kind(BAD_SHORT); }
 static void sync_error(void **state) { (void)state, run_kind(BAD_SYNC); }
 static void open_error(void **state) { (void)state, run_kind(BAD_OPEN); }
 
-/* A store that was never compacted does not open: what it has stays. */
+/* A store that was never compacted loses no data when opening it fails. */
 static void opened_again(void **state)
 {
     (void)state;
@@ -136,8 +140,12 @@ static void opened_again(void **state)
         err e = {0};
         hand_world w;
         hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
-        store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
-        store *s = store_open(p.dir, &o, &e);
+        embedded_opts o = {.no_threads = true,
+                           .vfs = "bad",
+                           .store.world = &w.w,
+                           .store.log = on_log,
+                           .store.ctx = &t};
+        store *s = embedded_open(p.dir, &o, &e);
         assert_ok(s != NULL, &e);
         for (uint64_t i = 0; i < NUMBERS; i++) {
             arena a = {0};
@@ -154,19 +162,20 @@ static void opened_again(void **state)
         for (long after = 0; hit; after++) {
             *bad_now = (bad_plan){.kind = kinds[k], .after = after};
             e = (err){0};
-            s = store_open(p.dir, &o, &e);
+            s = embedded_open(p.dir, &o, &e);
             refused |= !s;
             store_close(s);
             hit = bad_now->n_failed > 0;
             *bad_now = (bad_plan){0};
-            check(&p, &t, true, "after a fault while it was opened", kinds[k], after);
+            check(&p, &t, true, "after a fault while the store was opened", kinds[k], after);
         }
         assert_true(refused || (kinds[k] != BAD_SYNC && kinds[k] != BAD_OPEN));
         place_free(&p);
     }
 }
 
-/* Opened on a full disk: it says so before anybody puts, and takes data again once there is room. */
+/* On a full disk store_takes is false before the first put. The store accepts data again once there
+ * is space. */
 static void opened_while_full(void **state)
 {
     (void)state;
@@ -176,25 +185,29 @@ static void opened_while_full(void **state)
     hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
     err e = {0};
     bool more;
-    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
-    store *s = store_open(p.dir, &o, &e);
+    embedded_opts o = {.no_threads = true,
+                       .vfs = "bad",
+                       .store.world = &w.w,
+                       .store.log = on_log,
+                       .store.ctx = &t};
+    store *s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     put_all(&t, s, &w);
     store_close(s);
     *bad_now = (bad_plan){.kind = BAD_FULL, .for_good = true};
-    s = store_open(p.dir, &o, &e);
+    s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     assert_false(store_takes(s));
     *bad_now = (bad_plan){0};
     w.now += 2 * NS_PER_S;
-    assert_ok(store_work(s, &more, &e), &e);
+    assert_ok(embedded_work(s, &more, &e), &e);
     assert_true(store_takes(s));
     store_close(s);
     place_free(&p);
 }
 
-/* New data is refused at once while the disk is broken, and questions are answered. */
-static void answers_while_full(void **state)
+/* While the disk is broken, new data is refused at once, and queries work. */
+static void queries_while_full(void **state)
 {
     (void)state;
     place p = place_new();
@@ -202,8 +215,12 @@ static void answers_while_full(void **state)
     hand_world w;
     hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
     err e = {0};
-    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
-    store *s = store_open(p.dir, &o, &e);
+    embedded_opts o = {.no_threads = true,
+                       .vfs = "bad",
+                       .store.world = &w.w,
+                       .store.log = on_log,
+                       .store.ctx = &t};
+    store *s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     put_all(&t, s, &w);
     assert_true(store_takes(s));
@@ -223,18 +240,18 @@ static void answers_while_full(void **state)
     assert_int_equal(e.code, ERR_SYS);
     uint32_t count[NUMBERS] = {0};
     e = (err){0};
-    assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
+    assert_ok(numbered_count(store_own_reader(s), count, NUMBERS, &e), &e);
     for (size_t i = 0; i < NUMBERS; i++) assert_int_equal(count[i], 1);
     bool more;
     assert_false(store_takes(s));
     w.now += 2 * NS_PER_S;
-    (void)!store_work(s, &more, &e); /* tries, and finds it as it was */
+    (void)!embedded_work(s, &more, &e); /* tests the disk, which is still broken */
     assert_false(store_takes(s));
     *bad_now = (bad_plan){0};
-    assert_ok(store_work(s, &more, &e), &e); /* not yet time to try */
+    assert_ok(embedded_work(s, &more, &e), &e); /* too early to test the disk again */
     assert_false(store_takes(s));
     w.now += 2 * NS_PER_S;
-    assert_ok(store_work(s, &more, &e), &e); /* nobody had to put for it */
+    assert_ok(embedded_work(s, &more, &e), &e); /* tests the disk without a put */
     assert_true(store_takes(s));
     assert_ok(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e), &e);
     assert_ok(store_commit(s, &e), &e);
@@ -243,16 +260,16 @@ static void answers_while_full(void **state)
     place_free(&p);
 }
 
-/* A group that was refused is not there after a restart, even if all of it was written and only the sync failed: a retry would be
- * taken for a repeat of what the disk never had. */
+/* A refused group is not stored after a restart, even if it was written and only the sync failed.
+ * Otherwise a retry would count as a duplicate of data that may not be on disk. */
 static void refused_leaves_nothing(void **state)
 {
     (void)state;
     place p = place_new();
     attempt t = {0};
     err e = {0};
-    store_opts o = {.no_threads = true, .vfs = "bad", .say = say, .who = &t};
-    store *s = store_open(p.dir, &o, &e);
+    embedded_opts o = {.no_threads = true, .vfs = "bad", .store.log = on_log, .store.ctx = &t};
+    store *s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     arena a = {0};
     model m;
@@ -269,9 +286,9 @@ static void refused_leaves_nothing(void **state)
     store_close(s);
     uint32_t count[2] = {0};
     e = (err){0};
-    s = store_open(p.dir, &o, &e);
+    s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
-    assert_ok(numbered_count(s, count, 2, &e), &e);
+    assert_ok(numbered_count(store_own_reader(s), count, 2, &e), &e);
     assert_int_equal(count[0], 1);
     assert_int_equal(count[1], 0);
     store_close(s);
@@ -305,13 +322,13 @@ static uint64_t bytes_of(store *s)
     arena a = {0};
     store_stats st;
     err e = {0};
-    assert_ok(store_get_stats(s, &a, &st, &e), &e);
+    assert_ok(store_get_stats(store_own_reader(s), &a, &st, &e), &e);
     uint64_t n = st.files.n ? st.files.v[0].bytes : 0;
     arena_free(&a);
     return n;
 }
 
-/* All that a crash of the machine's owner would leave: the files as they are while somebody has them open. */
+/* Copies the files while the store is open, as a crash of the machine would leave them. */
 static void copy_place(const place *from, place *to)
 {
     DIR *d = opendir(from->dir);
@@ -330,14 +347,15 @@ static void assert_once(store *s, const char *when, long after)
 {
     uint32_t count[NUMBERS] = {0};
     err e = {0};
-    assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
+    assert_ok(numbered_count(store_own_reader(s), count, NUMBERS, &e), &e);
     for (size_t i = 0; i < NUMBERS; i++)
         if (count[i] != 1)
             fail_msg("%s: number %zu is there %u times (after %ld)", when, i, count[i], after);
 }
 
-/* The sync behind a commit fails, so SQLite says that it failed; the bytes are there, and whoever recovers the file takes them up.
- * Meanwhile the file has become so large that what follows goes to another part. */
+/* The sync after a commit fails, so SQLite reports a failure, but the bytes are written and
+ * recovery of the file applies them. By then the file is so large that new items go to another
+ * part. */
 static bool failed_commit(long after)
 {
     place p = place_new(), crashed = place_new();
@@ -345,28 +363,31 @@ static bool failed_commit(long after)
     hand_world w;
     hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
     err e = {0};
-    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
-    store *s = store_open(p.dir, &o, &e);
+    embedded_opts o = {.no_threads = true,
+                       .vfs = "bad",
+                       .store.world = &w.w,
+                       .store.log = on_log,
+                       .store.ctx = &t};
+    store *s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     put_some(&t, s, 0, BEFORE);
     assert_ok(store_compact(s, &e), &e);
-    store_retain(s, 0,
-                 8 * (bytes_of(s) + 2048)); /* it holds little more; and is open for reading */
+    store_retain(s, 0, 8 * (bytes_of(s) + 2048)); /* a file may hardly be larger than this one */
     put_some(&t, s, BEFORE, NUMBERS);
     *bad_now = (bad_plan){.kind = BAD_SYNC, .after = after};
     bool ok = store_compact(s, &e), hit = bad_now->n_failed > 0;
-    assert_true(ok || hit); /* a manifest that is not written is no failed compaction */
+    assert_true(ok || hit); /* a manifest that cannot be written does not fail a compaction */
     *bad_now = (bad_plan){0};
     e = (err){0};
     assert_ok(store_compact(s, &e), &e);
-    assert_once(s, "after trying again", after);
+    assert_once(s, "after a retry", after);
     copy_place(&p, &crashed);
     store_close(s);
-    s = store_open(crashed.dir, &o, &e);
+    s = embedded_open(crashed.dir, &o, &e);
     assert_ok(s != NULL, &e);
     assert_once(s, "after a crash", after);
     store_close(s);
-    s = store_open(p.dir, &o, &e);
+    s = embedded_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     assert_once(s, "opened again", after);
     store_close(s);
@@ -389,7 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(disk_full),         cmocka_unit_test(write_error),
         cmocka_unit_test(short_write),       cmocka_unit_test(sync_error),
-        cmocka_unit_test(open_error),        cmocka_unit_test(answers_while_full),
+        cmocka_unit_test(open_error),        cmocka_unit_test(queries_while_full),
         cmocka_unit_test(opened_while_full), cmocka_unit_test(refused_leaves_nothing),
         cmocka_unit_test(opened_again),      cmocka_unit_test(failed_commit_counts_once),
     };

@@ -1,4 +1,5 @@
-/* A consumer that follows the store: every acknowledged item in order, across restarts and compaction, and a number for what is lost. */
+/* Tests following: the consumer gets every acknowledged item in order, across restarts and
+ * compaction, and lost items are counted. */
 #include "../../support/numbered.h"
 #include "../../support/store_test.h"
 
@@ -6,16 +7,16 @@
 
 #define MIB ((size_t)1 << 20)
 
-static const store_opts without_sync = {.no_threads = true, .no_sync = true};
+static const embedded_opts without_sync = {.no_threads = true, .no_sync = true};
 
 typedef struct seen {
     uint64_t v[256];
-    size_t n, room; /* room: how many it takes */
+    size_t n, room; /* room: number of items that it accepts */
 } seen;
 
-static bool on_item(void *who, const store_follow_item *i)
+static bool on_item(void *ctx, const store_follow_item *i)
 {
-    seen *s = who;
+    seen *s = ctx;
     assert_true(i->bytes.n > 0);
     assert_int_equal(i->n_profiles, 1);
     assert_true(str_eq(i->recognised, STR("otlp")));
@@ -24,7 +25,7 @@ static bool on_item(void *who, const store_follow_item *i)
     return true;
 }
 
-/* `large`: a record of a MiB, so that a segment has few of them. */
+/* Puts n items. `large`: records of 1 MiB, so that a segment has few of them. */
 static void put(under_test *t, uint64_t from, uint64_t n, bool large)
 {
     err e = {0};
@@ -75,12 +76,12 @@ static size_t count_segments(const under_test *t)
     return n;
 }
 
-static void test_goes_on_after_a_restart(void **state)
+static void test_continues_after_a_restart(void **state)
 {
     (void)state;
     under_test *t = begin(&without_sync, NULL);
     seen s;
-    put(t, 0, 2, false); /* before anybody followed */
+    put(t, 0, 2, false); /* before following began */
     uint64_t through = follow(t, UINT64_MAX);
     assert_u64(through, 2);
     put(t, 2, 5, false);
@@ -89,7 +90,7 @@ static void test_goes_on_after_a_restart(void **state)
     assert_int_equal(s.n, 3);
     assert_u64(s.v[0], 3);
     assert_u64(through, 5);
-    followed(t, 4); /* 5 was read, and not yet delivered */
+    followed(t, 4); /* 5 was read but not yet delivered */
     compact(t);
     reopen(t);
     compact(t);
@@ -105,7 +106,8 @@ static void test_goes_on_after_a_restart(void **state)
     end(t);
 }
 
-/* One at a time across segments, with compaction between: each once. */
+/* Items are read one at a time across segments, with compaction in between: each is delivered
+ * once. */
 static void test_one_at_a_time(void **state)
 {
     (void)state;
@@ -143,7 +145,7 @@ static void test_compaction_keeps_what_is_needed(void **state)
     put(t, 90, 1, false);
     compact(t);
     assert_u64(store_lag_of(t->s).bytes, 0);
-    assert_true(count_segments(t) < all); /* a few are there to be written over */
+    assert_true(count_segments(t) < all); /* a few are kept for reuse */
     end(t);
 }
 
@@ -156,12 +158,12 @@ static void test_bound_is_counted(void **state)
     put(t, 0, 150, true);
     compact(t);
     assert_true(store_lag_of(t->s).bytes <= 33 * MIB);
-    /* segments that are there to be written over can be read as long as nobody does */
+    /* segments kept for reuse can be read until they are reused */
     uint64_t lost = read_some(t, &through, 256, &s);
     assert_true(lost > 30 && s.n > 30);
     assert_u64(lost + s.n, 150);
     assert_u64(through, 150);
-    assert_u64(read_some(t, &through, 256, &s), 0); /* counted once */
+    assert_u64(read_some(t, &through, 256, &s), 0); /* lost items are counted only once */
     end(t);
 }
 
@@ -175,12 +177,12 @@ static void test_unfollow(void **state)
     assert_u64(store_lag_of(t->s).items, 0);
     compact(t);
     reopen(t);
-    assert_int_equal(count_segments(t), 0); /* the journal went with what was compacted */
-    assert_u64(follow(t, UINT64_MAX), 5);   /* begins with what comes from now on */
+    assert_int_equal(count_segments(t), 0); /* the journal was released with the compaction */
+    assert_u64(follow(t, UINT64_MAX), 5);   /* starts after item 5 */
     end(t);
 }
 
-/* A torn number is not believed: all that is there is handed on once more. */
+/* A torn position is detected: everything in the journal is delivered again. */
 static void test_torn(void **state)
 {
     (void)state;
@@ -206,7 +208,7 @@ static void test_torn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on_after_a_restart),
+        cmocka_unit_test(test_continues_after_a_restart),
         cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_compaction_keeps_what_is_needed),
         cmocka_unit_test(test_bound_is_counted),

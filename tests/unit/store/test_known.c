@@ -1,4 +1,5 @@
-/* Numbers by content: what an item's dictionary says decides, not how it numbers it; what was forgotten is found again. */
+/* Tests known.h: entries are found by content, independent of the item's numbers, and evicted
+ * entries are found again. */
 #include "../../support/digest.h"
 #include "../../support/random_model.h"
 #include "../../support/test.h"
@@ -33,7 +34,7 @@ static void begin(file *f, const model *m)
     assert_true(known_begin(&f->k, &f->b, m, known_hash(f->k.seed, m, &f->item), &f->item));
 }
 
-/* Random models twice: stacks come out as they went in, and the second time nothing is new. */
+/* Adds random models twice: stacks are unchanged, and the second time nothing is new. */
 static void stacks_keep_their_content(void **state)
 {
     (void)state;
@@ -59,7 +60,7 @@ static void stacks_keep_their_content(void **state)
     file_free(f);
 }
 
-/* n stacks of two places each, in order or backwards. */
+/* Builds n stacks of two locations each, in order or backwards. */
 static model stacks_of(arena *a, uint32_t n, bool backwards)
 {
     builder b;
@@ -76,7 +77,7 @@ static model stacks_of(arena *a, uint32_t n, bool backwards)
     return m;
 }
 
-/* More than the table holds: it begins anew, and the numbers are the same. */
+/* When more entries come than fit the table, it is cleared, and the numbers stay the same. */
 static void forgets_and_finds_again(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* A question about what waits in the journal goes through it without a copy, while it is compacted and written over. */
+/* Tests that a read of the journal works without a copy while the journal is compacted and its
+ * segments are reused. */
 #include "../../support/numbered.h"
 
 #include <malloc.h>
@@ -10,7 +11,7 @@ typedef struct under_test {
     place p;
     store *s;
     char *payload;
-    uint64_t next; /* number */
+    uint64_t next; /* next number to put */
     uint32_t count[ITEMS * (ROUNDS + 1)];
     size_t n_seen, most_memory, memory;
 } under_test;
@@ -21,7 +22,7 @@ static size_t memory_now(void)
     return m.uordblks + m.hblkhd;
 }
 
-/* 40 MB of items: more than two segments of the journal. */
+/* Puts 40 MB of items, more than two segments of the journal. */
 static void put_items(under_test *t)
 {
     err e = {0};
@@ -36,9 +37,9 @@ static void put_items(under_test *t)
     }
 }
 
-static bool on_model(void *who, const model *m, err *e)
+static bool on_model(void *ctx, const model *m, err *e)
 {
-    under_test *t = who;
+    under_test *t = ctx;
     for (size_t i = 0; i < m->profiles.n; i++) {
         uint64_t number = m->profiles.v[i].time_unix_nano - 1;
         bool whole = m->profiles.v[i].n_samples == 40 &&
@@ -49,8 +50,7 @@ static bool on_model(void *who, const model *m, err *e)
     size_t now = memory_now();
     if (t->n_seen < 3 && now > t->memory + t->most_memory) t->most_memory = now - t->memory;
     if (t->n_seen++ != 3) return true;
-    for (int i = 0; i < ROUNDS;
-         i++) { /* all that it is reading, and the files, are used again if nobody holds them */
+    for (int i = 0; i < ROUNDS; i++) { /* reuses all segments that no reader has locked */
         if (!store_compact(t->s, e)) return false;
         put_items(t);
     }
@@ -65,29 +65,30 @@ static void reads_while_it_is_compacted(void **state)
     t->p = place_new();
     t->payload = malloc(PAYLOAD);
     for (size_t i = 0; i < PAYLOAD; i++) t->payload[i] = (char)('a' + i % 23);
-    store_opts o = {.no_threads = true, .no_sync = true, .max_raw = UINT64_C(1) << 30};
-    t->s = store_open(t->p.dir, &o, &e);
+    embedded_opts o = {
+        .no_threads = true, .no_sync = true, .store.compact_bytes = UINT64_C(1) << 30};
+    t->s = embedded_open(t->p.dir, &o, &e);
     assert_ok(t->s != NULL, &e);
     put_items(t);
-    store *beside = store_open(t->p.dir, &(store_opts){.read_only = true}, &e);
+    store_reader *beside = store_open_reader(t->p.dir, NULL, &e);
     assert_ok(beside != NULL, &e);
     t->memory = memory_now();
-    store_answer x;
+    store_read_result x;
     assert_ok(store_read_each(beside, &(store_selector){0}, on_model, t, &x, &e), &e);
     assert_u64(x.n_damaged, 0);
     for (size_t i = 0; i < ARRAY_LEN(t->count); i++)
-        if (t->count[i] > 1 || (i < ITEMS && !t->count[i])) /* what came later may be there */
+        if (t->count[i] > 1 || (i < ITEMS && !t->count[i])) /* later items may be visible */
             fail_msg("number %zu is there %u times", i, t->count[i]);
     if (t->most_memory > MOST_MEMORY) fail_msg("it took %zu bytes of memory", t->most_memory);
     print_message("# %zu bytes of memory for %d bytes of journal\n", t->most_memory,
                   ITEMS * PAYLOAD);
 
-    memset(t->count, 0, sizeof t->count); /* nobody reads any more: what was held goes */
+    memset(t->count, 0, sizeof t->count); /* no segment is locked any more */
     t->n_seen = 4;
     assert_ok(store_compact(t->s, &e), &e);
     assert_ok(store_read_each(beside, &(store_selector){0}, on_model, t, &x, &e), &e);
     for (size_t i = 0; i < ARRAY_LEN(t->count); i++) assert_int_equal(t->count[i], 1);
-    store_close(beside);
+    store_close_reader(beside);
     store_close(t->s);
     DIR *d = opendir(t->p.dir);
     for (struct dirent *f; (f = readdir(d));) assert_null(strstr(f->d_name, "raw-"));
@@ -97,13 +98,13 @@ static void reads_while_it_is_compacted(void **state)
     free(t);
 }
 
-/* ---- compaction between a question's look at the files and its look at the journal ---- */
+/* ---- compaction after a read took snapshots and before it locked the journal ---- */
 
 static sqlite3_vfs *usual;
 static store *to_compact;
 static bool to_close;
 
-/* The usual VFS; who opens a segment through it finds that the journal was compacted a moment ago. */
+/* Opens a file with the default VFS, but compacts the journal right before a segment is opened. */
 static int open_late(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
 {
     (void)v;
@@ -117,7 +118,7 @@ static int open_late(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int
     return usual->xOpen(usual, name, f, flags, out);
 }
 
-/* Either nothing is left of the journal, or what is kept for writing over, and a hole behind it. */
+/* The journal is empty, or has only segments kept for reuse and a gap. */
 static void misses_nothing_compacted_meanwhile(void **state)
 {
     (void)state;
@@ -126,8 +127,9 @@ static void misses_nothing_compacted_meanwhile(void **state)
     for (int many = 0; many < 2; many++) {
         place p = place_new();
         err e = {0};
-        store_opts o = {.no_threads = true, .no_sync = true, .max_raw = UINT64_C(1) << 30};
-        store *s = store_open(p.dir, &o, &e);
+        embedded_opts o = {
+            .no_threads = true, .no_sync = true, .store.compact_bytes = UINT64_C(1) << 30};
+        store *s = embedded_open(p.dir, &o, &e);
         assert_ok(s != NULL, &e);
         size_t n = many ? MANY : 3;
         for (size_t i = 0; i < n; i++) {
@@ -139,7 +141,8 @@ static void misses_nothing_compacted_meanwhile(void **state)
             assert_ok(store_commit(s, &e), &e);
             arena_free(&a);
         }
-        store *beside = store_open(p.dir, &(store_opts){.read_only = true, .vfs = "late"}, &e);
+        store_reader *beside =
+            embedded_open_reader(p.dir, &(embedded_reader_opts){.vfs = "late"}, &e);
         assert_ok(beside != NULL, &e);
         to_compact = s;
         to_close = !many;
@@ -147,7 +150,7 @@ static void misses_nothing_compacted_meanwhile(void **state)
         assert_ok(numbered_count(beside, count, n, &e), &e);
         assert_null(to_compact);
         for (size_t i = 0; i < n; i++) assert_int_equal(count[i], 1);
-        store_close(beside);
+        store_close_reader(beside);
         if (many) store_close(s);
         place_free(&p);
     }

@@ -1,5 +1,7 @@
-/* Many series: what a query does with them grows with their number, not with its square.  The work is counted, not timed. */
-#include "store/store.h"
+/* Tests that the work of a query grows linearly with the number of series. The work is counted, not
+ * timed. */
+#include "store/embedded_options.h"
+#include "store/maintenance.h"
 
 #include "../../support/test.h"
 #include "model/builder.h"
@@ -22,13 +24,15 @@ static store *open_store(void)
 {
     err e = {0};
     nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    store *s = store_open(
-        dir, &(store_opts){.no_sync = true, .no_threads = true, .max_age = UINT64_MAX}, &e);
+    store *s = embedded_open(
+        dir, &(embedded_opts){.no_sync = true, .no_threads = true, .store.max_age = UINT64_MAX},
+        &e);
     assert_ok(s, &e);
     return s;
 }
 
-/* `by_period`: one resource, and periods that differ; otherwise instances of a service. */
+/* Adds series i. `by_period`: all have one resource and different periods; otherwise they are
+ * instances of a service. */
 static void put_series(builder *b, uint32_t i, bool by_period, str type)
 {
     char text[24];
@@ -71,15 +75,16 @@ static int64_t fill(store *s, uint32_t n, bool by_period)
     return sum;
 }
 
-/* Sums over all series; what was compared grows with them. */
+/* Checks sums over all series: the number of comparisons is proportional to the number of
+ * series. */
 static void check_sums(store *s, const store_read_opts *o, size_t n, size_t profiles, int64_t want)
 {
     arena a = {0};
     model m;
-    store_answer x;
+    store_read_result x;
     err e = {0};
     int64_t sum = 0;
-    assert_ok(store_read_sums(s, &(store_selector){0}, o, &a, &m, &x, &e), &e);
+    assert_ok(store_read_sums(store_own_reader(s), &(store_selector){0}, o, &a, &m, &x, &e), &e);
     for (size_t i = 0; i < m.values.n; i++) sum += m.values.v[i];
     assert_int_equal(sum, want);
     assert_int_equal(m.profiles.n, profiles);
@@ -93,13 +98,13 @@ static void check_lists(store *s, size_t n)
 {
     arena a = {0};
     store_series_list l;
-    store_answer x;
+    store_read_result x;
     store_selector q = {0};
     err e = {0};
-    assert_ok(store_list_series(s, &q, NULL, &a, &l, &x, &e), &e);
+    assert_ok(store_list_series(store_own_reader(s), &q, NULL, &a, &l, &x, &e), &e);
     assert_int_equal(l.n, n);
     assert_true(x.n_compared <= 2 * n);
-    assert_ok(store_main_type(s, &q, NULL, &a, &x, &e), &e);
+    assert_ok(store_main_type(store_own_reader(s), &q, NULL, &a, &x, &e), &e);
     assert_true(str_eq(q.type, STR("cpu/nanoseconds")));
     arena_free(&a);
 }
@@ -121,12 +126,12 @@ static void test_resources(void **state)
     check_all(s, SERIES, sum);
     assert_ok(store_compact(s, &e), &e);
     check_all(s, SERIES, sum);
-    fill(s, A_REQUEST, false); /* known: sent before */
+    fill(s, A_REQUEST, false); /* series that were sent before */
     check_all(s, SERIES, sum);
     store_close(s);
 }
 
-/* Series that differ in their period alone are not looked for among each other. */
+/* Series that differ only in their period are not compared with each other. */
 static void test_periods(void **state)
 {
     (void)state;
@@ -142,10 +147,10 @@ static void test_periods(void **state)
 static void check_main_type(store *s, uint64_t start, const char *want, uint64_t blocks)
 {
     arena a = {0};
-    store_answer x;
+    store_read_result x;
     store_selector q = {.start = start};
     err e = {0};
-    assert_ok(store_main_type(s, &q, NULL, &a, &x, &e), &e);
+    assert_ok(store_main_type(store_own_reader(s), &q, NULL, &a, &x, &e), &e);
     assert_true(str_eq(q.type, str_of(want)));
     assert_int_equal(x.n_blocks, blocks);
     arena_free(&a);
@@ -165,8 +170,8 @@ static void put_cycles(store *s, uint32_t from, uint32_t n)
     arena_free(&a);
 }
 
-/* One type in all files: one block says so.  A second type of the same rank (query/lead.h), in the
- * journal or in a file, has to be counted against it. */
+/* With one type in all files, one block decides. With a second type of the same rank
+ * (query/default_type.h) in the journal or in a file, the counts decide. */
 static void test_main_type(void **state)
 {
     (void)state;
@@ -176,7 +181,7 @@ static void test_main_type(void **state)
     fill(s, ALIKE, false);
     assert_ok(store_compact(s, &e), &e);
     check_main_type(s, 0, "cpu/nanoseconds", 1);
-    check_main_type(s, NOW + 3600 * NS_PER_S, "", 0); /* nothing there: it stays open */
+    check_main_type(s, NOW + 3600 * NS_PER_S, "", 0); /* nothing is selected: the type is not set */
     put_cycles(s, ALIKE, OTHER);
     check_main_type(s, 0, "cpu/nanoseconds", ALIKE);
     put_cycles(s, ALIKE + OTHER, ALIKE);

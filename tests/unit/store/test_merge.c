@@ -1,4 +1,5 @@
-/* Small blocks of a series become one: nothing changes but their number, and what is damaged stays alone. */
+/* Tests that merging small blocks of a series changes only their number, and that damaged blocks
+ * are not merged. */
 #include "../../support/numbered.h"
 #include "../../support/random_model.h"
 #include "../../support/store_test.h"
@@ -7,7 +8,7 @@
 
 static under_test *begin_small(void)
 {
-    return begin(&(store_opts){.no_threads = true, .no_sync = true}, NULL);
+    return begin(&(embedded_opts){.no_threads = true, .no_sync = true}, NULL);
 }
 
 static void keep(under_test *t, const model *m)
@@ -23,13 +24,13 @@ static uint64_t n_blocks(under_test *t)
     store_stats x;
     err e = {0};
     uint64_t n = 0;
-    assert_ok(store_get_stats(t->s, &a, &x, &e), &e);
+    assert_ok(store_get_stats(store_own_reader(t->s), &a, &x, &e), &e);
     for (size_t i = 0; i < x.files.n; i++) n += x.files.v[i].n_blocks;
     arena_free(&a);
     return n;
 }
 
-/* All profiles become part of one series. */
+/* Makes all profiles part of one series. */
 static void one_series(model *m)
 {
     for (size_t i = 0; i < m->resources.n; i++) {
@@ -51,15 +52,15 @@ static void one_series(model *m)
     }
 }
 
-/* What is there, in the order in which it came. */
+/* Checks the stored profiles, in order of arrival. */
 static void check_sequence(under_test *t, const digests *want)
 {
     arena a = {0};
     model m;
     err e = {0};
     digests have = {0};
-    store_answer x;
-    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    store_read_result x;
+    assert_ok(store_read(store_own_reader(t->s), &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
     assert_u64(x.n_damaged, 0);
     digests_of(&have, &m);
     assert_int_equal(have.n, want->n);
@@ -81,7 +82,7 @@ static void merges_what_is_small(void **state)
     for (size_t i = 0; i < ITEMS; i++) {
         model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 40});
         one_series(&m);
-        for (size_t k = 0; k < m.profiles.n; k++) /* each is another one */
+        for (size_t k = 0; k < m.profiles.n; k++) /* each is different */
             memcpy(m.profiles.v[k].profile_id, &(uint64_t[2]){i + 1, k + 1}, 16);
         digests_of(&want, &m);
         keep(t, &m);
@@ -96,7 +97,7 @@ static void merges_what_is_small(void **state)
     assert_true(n_blocks(t) < ITEMS / 4);
     store_check c;
     err e = {0};
-    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_ok(store_verify(store_own_reader(t->s), NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
     digests_free(&want);
     arena_free(&a);
@@ -112,7 +113,8 @@ static void keep_number(under_test *t, uint64_t number)
     arena_free(&a);
 }
 
-/* The third of many small blocks is damaged: all others are served, before and after they would have been merged. */
+/* The third of many small blocks is damaged: all others can be read, before and after they would be
+ * merged. */
 static void leaves_damaged_blocks_alone(void **state)
 {
     (void)state;
@@ -130,20 +132,20 @@ static void leaves_damaged_blocks_alone(void **state)
     arena a = {0};
     model m;
     err e = {0};
-    store_answer x;
-    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    store_read_result x;
+    assert_ok(store_read(store_own_reader(t->s), &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
     assert_u64(x.n_damaged, 1);
     assert_int_equal(m.profiles.n, 29);
-    assert_true(n_blocks(t) < 20); /* what came after it was merged */
+    assert_true(n_blocks(t) < 20); /* later ones were merged */
     arena_free(&a);
     end(t);
 }
 
-/* ---- a file that is over ---- */
+/* ---- finished files ---- */
 
 enum { SENDERS = 10, ROUNDS = 144, SAMPLES = 16, STACKS = 6000, DEPTH = 24 };
 
-/* A request as of those who send little: 16 samples of a service, with their dictionary. */
+/* Puts a small request: 16 samples of a service, with their dictionary. */
 static void put_few(under_test *t, rng *r, uint64_t service, uint64_t round)
 {
     arena a = {0};
@@ -187,8 +189,8 @@ static uint64_t bytes_of(under_test *t, const char *file, uint64_t *n_samples)
     store_stats x;
     err e = {0};
     uint64_t n = 0;
-    reopen(t); /* what SQLite has beside the file becomes part of it */
-    assert_ok(store_get_stats(t->s, &a, &x, &e), &e);
+    reopen(t); /* moves SQLite's log into the file */
+    assert_ok(store_get_stats(store_own_reader(t->s), &a, &x, &e), &e);
     for (size_t i = 0; i < x.files.n; i++)
         if (str_eq(x.files.v[i].name, str_of(file)))
             n = x.files.v[i].bytes, *n_samples = x.files.v[i].n_samples;
@@ -196,8 +198,9 @@ static uint64_t bytes_of(under_test *t, const char *file, uint64_t *n_samples)
     return n;
 }
 
-/* A day of small requests, compacted every ten minutes; the file takes less room once the next one begins. */
-static void ends_small(void **state)
+/* The file of a day of small requests, compacted every ten minutes, shrinks once the next file
+ * begins. */
+static void finished_file_is_smaller(void **state)
 {
     (void)state;
     rng r = {20261119}, first = r;
@@ -207,7 +210,7 @@ static void ends_small(void **state)
     arena a = {0};
     model m;
     err e = {0};
-    store_answer x;
+    store_read_result x;
     uint64_t n_samples = 0;
     for (uint64_t round = 0; round < ROUNDS; round++) {
         for (uint64_t i = 0; i < SENDERS; i++) put_few(t, &r, i, round);
@@ -215,15 +218,18 @@ static void ends_small(void **state)
         t->world.wall += 599 * NS_PER_S;
     }
     uint64_t open_bytes = bytes_of(t, NOON_FILE, &n_samples);
-    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    assert_ok(store_read(store_own_reader(t->s), &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
     digests_of(&before, &m);
     arena_reset(&a);
     for (uint64_t i = 0; i < SENDERS; i++) put_few(t, &r, i, ROUNDS);
     compact(t);
     t->world.wall += 600 * NS_PER_S;
-    put_few(t, &r, 0, ROUNDS + 1); /* the next day; our reader has rows of a run before the last */
+    /* the next day; the reader has rows of the run before the last */
+    put_few(t, &r, 0, ROUNDS + 1);
     compact(t);
-    assert_ok(store_read(t->s, &(store_selector){.end = t->world.wall}, NULL, &a, &m, &x, &e), &e);
+    assert_ok(store_read(store_own_reader(t->s), &(store_selector){.end = t->world.wall}, NULL, &a,
+                         &m, &x, &e),
+              &e);
     digests_of(&after, &m);
     digests_settle(&before);
     digests_settle(&after);
@@ -237,13 +243,13 @@ static void ends_small(void **state)
                   (double)bytes / (double)n_samples, (double)open_bytes / (double)n_samples);
     assert_u64(n_samples, (ROUNDS + 1) * SENDERS * SAMPLES);
     assert_true(bytes <= 12 * n_samples);
-    put_few(t, &first, 0, 0); /* the first request once more: its key is found in its block */
+    put_few(t, &first, 0, 0); /* the first request again: its key is found in its block */
     store_check c;
     compact(t);
     arena_reset(&a);
-    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    assert_ok(store_read(store_own_reader(t->s), &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
     assert_int_equal(m.profiles.n, after.n + 1);
-    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_ok(store_verify(store_own_reader(t->s), NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
     digests_free(&before);
     digests_free(&after);
@@ -256,7 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_what_is_small),
         cmocka_unit_test(leaves_damaged_blocks_alone),
-        cmocka_unit_test(ends_small),
+        cmocka_unit_test(finished_file_is_smaller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

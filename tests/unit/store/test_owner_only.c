@@ -1,4 +1,5 @@
-/* Files of a store are their owner's alone, whatever the umask; a store of before becomes so. */
+/* Tests that only the owner can access the files of a store, whatever the umask is, and that modes
+ * of older stores are corrected. */
 #include "../../support/numbered.h"
 #include "../../support/store_test.h"
 
@@ -6,11 +7,11 @@
 #include <sys/stat.h>
 
 typedef struct seen {
-    size_t n, open; /* files; those that others may read */
+    size_t n, open; /* number of files; of files that others may read */
     bool wal, shm, raw, day, catalog, names, lock;
 } seen;
 
-static seen look(const char *dir)
+static seen count_modes(const char *dir)
 {
     seen s = {0};
     DIR *d = opendir(dir);
@@ -35,7 +36,7 @@ static seen look(const char *dir)
     return s;
 }
 
-/* A store with a file of every kind in a directory that it makes. */
+/* Creates a store with a file of every kind. */
 static under_test *fill(const char *inside)
 {
     under_test *t = begin(NULL, NULL);
@@ -43,7 +44,7 @@ static under_test *fill(const char *inside)
     char dir[600];
     err e = {0};
     snprintf(dir, sizeof dir, "%s/%s", t->p.dir, inside);
-    t->s = store_open(dir, &t->o, &e);
+    t->s = embedded_open(dir, &t->o, &e);
     assert_ok(t->s != NULL, &e);
     arena a = {0};
     model m;
@@ -53,7 +54,7 @@ static under_test *fill(const char *inside)
         assert_ok(store_put(t->s, &(store_item){.model = &m}, &e) && store_commit(t->s, &e), &e);
         if (!i) assert_ok(store_compact(t->s, &e), &e);
     }
-    assert_ok(store_put_names(t->s, &m, &n, &e), &e);
+    assert_ok(store_put_names(store_own_reader(t->s), &m, &n, &e), &e);
     arena_free(&a);
     return t;
 }
@@ -66,13 +67,13 @@ static void makes_private_files(void **state)
     umask(was);
     char dir[600];
     snprintf(dir, sizeof dir, "%s/a/store", t->p.dir);
-    seen s = look(dir);
+    seen s = count_modes(dir);
     assert_true(s.wal && s.shm && s.raw && s.day && s.catalog && s.names && s.lock);
     assert_int_equal(s.open, 0);
     end(t);
 }
 
-static void tightens_what_was_there(void **state)
+static void tightens_existing_files(void **state)
 {
     (void)state;
     mode_t was = umask(022);
@@ -87,19 +88,19 @@ static void tightens_what_was_there(void **state)
              "%s/2026-09-09.0.db.2.corrupt",
              dir, dir, dir);
     assert_int_equal(system(command), 0);
-    assert_true(look(dir).open > 4);
-    t->s = store_open(dir, &t->o, &e);
+    assert_true(count_modes(dir).open > 4);
+    t->s = embedded_open(dir, &t->o, &e);
     assert_ok(t->s != NULL, &e);
-    assert_int_equal(look(dir).open, 0);
+    assert_int_equal(count_modes(dir).open, 0);
 
-    /* A directory with files of others: only the store's are changed. */
+    /* A directory with other files: only the store's files are changed. */
     store_close(t->s);
     snprintf(other, sizeof other, "%s/notes.db", dir);
     fclose(fopen(other, "w"));
     assert_int_equal(chmod(dir, 0755), 0);
-    t->s = store_open(dir, &t->o, &e);
+    t->s = embedded_open(dir, &t->o, &e);
     assert_ok(t->s != NULL, &e);
-    assert_int_equal(look(dir).open, 2);
+    assert_int_equal(count_modes(dir).open, 2);
     assert_int_equal(stat(other, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0644);
     umask(was);
@@ -109,6 +110,6 @@ static void tightens_what_was_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(makes_private_files),
-                                       cmocka_unit_test(tightens_what_was_there)};
+                                       cmocka_unit_test(tightens_existing_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Retention and admission: by bytes, by age, with a clock that jumps; what may wait for compaction. */
+/* Tests retention by size and by age, also when the clock jumps, and the limit of the backlog. */
 #include "../../support/bad_vfs.h"
 #include "../../support/numbered.h"
 #include "../../support/store_test.h"
@@ -11,24 +11,24 @@
 static size_t n_lines;
 static char lines[1 << 16];
 
-static void note(void *who, store_said what, const char *text)
+static void note(void *ctx, store_event what, const char *text)
 {
-    (void)who, (void)what;
+    (void)ctx, (void)what;
     n_lines++;
     size_t at = strlen(lines);
     snprintf(lines + at, sizeof lines - at, "%s\n", text);
 }
 
-static under_test *begin_store(store_opts o)
+static under_test *begin_store(embedded_opts o)
 {
     n_lines = 0;
     lines[0] = 0;
     o.no_threads = o.no_sync = true;
-    o.say = note;
+    o.store.log = note;
     return begin(&o, NULL);
 }
 
-/* Both clocks: time passes. */
+/* Advances both clocks. */
 static void pass(under_test *t, uint64_t ns)
 {
     t->world.wall += ns;
@@ -51,7 +51,7 @@ static void put_one(under_test *t, uint64_t number)
     assert_ok(put(t, number, &e), &e);
 }
 
-/* A payload that does not shrink. */
+/* Puts an item with a payload that cannot be compressed. */
 static bool put_large(under_test *t, uint64_t number, size_t bytes, err *e)
 {
     arena a = {0};
@@ -71,19 +71,19 @@ static bool put_large(under_test *t, uint64_t number, size_t bytes, err *e)
 static void work(under_test *t)
 {
     err e = {0};
-    for (bool more = true; more;) assert_ok(store_work(t->s, &more, &e), &e);
+    for (bool more = true; more;) assert_ok(embedded_work(t->s, &more, &e), &e);
 }
 
 enum { MOST = 4096 };
 
-/* How many of the numbers [from, to) are there; each is there once or not at all. */
+/* Returns how many of the numbers [from, to) are stored, and checks that none is stored twice. */
 static size_t there(under_test *t, size_t from, size_t to)
 {
     uint32_t count[MOST] = {0};
     err e = {0};
     size_t n = 0;
     assert_true(to <= MOST);
-    assert_ok(numbered_count(t->s, count, MOST, &e), &e);
+    assert_ok(numbered_count(store_own_reader(t->s), count, MOST, &e), &e);
     for (size_t i = 0; i < MOST; i++) assert_true(count[i] <= 1);
     for (size_t i = from; i < to; i++) n += count[i];
     return n;
@@ -93,18 +93,19 @@ static void verify(under_test *t)
 {
     err e = {0};
     store_check c;
-    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_ok(store_verify(store_own_reader(t->s), NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
 }
 
-static bool said(const char *text) { return strstr(lines, text) != NULL; }
+static bool logged(const char *text) { return strstr(lines, text) != NULL; }
 
-/* ---- by bytes ---- */
+/* ---- by size ---- */
 
 static void removes_by_bytes(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_bytes = 3 << 20, .max_raw = 16 << 10});
+    under_test *t =
+        begin_store((embedded_opts){.store.max_bytes = 3 << 20, .store.compact_bytes = 16 << 10});
     err e = {0};
     for (uint64_t i = 0; i < 40; i++) {
         assert_ok(put_large(t, i, 200 << 10, &e), &e);
@@ -113,18 +114,19 @@ static void removes_by_bytes(void **state)
         pass(t, DAY / 8);
     }
     assert_true(store_counted(t->s).dropped_files > 0);
-    size_t n = there(t, 0, 40); /* the oldest went, and none between */
+    size_t n = there(t, 0, 40); /* only the oldest items were removed */
     assert_true(n >= 8 && n < 20);
     assert_int_equal(there(t, 40 - n, 40), n);
     end(t);
 }
 
-/* Segments of the journal that are kept for writing over are no reason to remove what was compacted. */
+/* Segments of the journal that are kept for reuse do not count against compacted data. */
 static void keeps_what_fits(void **state)
 {
     (void)state;
     enum { LARGE = 4 << 20, N = 8 };
-    under_test *t = begin_store((store_opts){.max_bytes = 3 << 20, .max_backlog = 64 << 20});
+    under_test *t =
+        begin_store((embedded_opts){.store.max_bytes = 3 << 20, .store.max_backlog = 64 << 20});
     char *payload = calloc(1, LARGE);
     err e = {0};
     for (size_t i = 0; i < N; i++) {
@@ -142,13 +144,13 @@ static void keeps_what_fits(void **state)
     end(t);
 }
 
-/* A sender that outruns compaction: it is rejected at the bound, and history stays. */
+/* A sender that is faster than compaction is rejected at the limit, and old data stays. */
 static void burst_keeps_history(void **state)
 {
     (void)state;
     enum { HISTORY = 100, BOUND = 1 << 20 };
-    under_test *t =
-        begin_store((store_opts){.max_bytes = 1 << 20, .max_backlog = BOUND, .max_raw = 64 << 10});
+    under_test *t = begin_store((embedded_opts){
+        .store.max_bytes = 1 << 20, .store.max_backlog = BOUND, .store.compact_bytes = 64 << 10});
     for (uint64_t i = 0; i < HISTORY; i++) put_one(t, i);
     compact(t);
     pass(t, DAY);
@@ -162,11 +164,13 @@ static void burst_keeps_history(void **state)
     assert_u64(g.backlog_limit_bytes, BOUND);
     assert_u64(g.rejecting_backlog, 1);
     assert_u64(store_counted(t->s).rejected_backlog, 1);
-    assert_true(said("new data is rejected"));
+    assert_true(logged("new data is rejected"));
     pass(t, 5 * NS_PER_S);
     assert_u64(store_gauged(t->s).raw_oldest_seconds, 5);
-    bool more; /* one run: most of it waits on, and its raw bytes would not fit beside history */
-    assert_ok(store_work(t->s, &more, &(err){0}), &e);
+    /* after one run most of the backlog remains, and its raw bytes would not fit in addition to the
+     * old data */
+    bool more;
+    assert_ok(embedded_work(t->s, &more, &(err){0}), &e);
     assert_true(more && store_gauged(t->s).raw_bytes > BOUND * 8 / 10);
     assert_int_equal(there(t, 0, n), n);
     assert_u64(store_counted(t->s).dropped_files, 0);
@@ -174,19 +178,19 @@ static void burst_keeps_history(void **state)
     compact(t);
     assert_int_equal(there(t, 0, n), n);
     assert_u64(store_counted(t->s).dropped_files, 0);
-    put_one(t, n); /* and goes on */
+    put_one(t, n); /* accepted again */
     pass(t, 20 * NS_PER_S);
     work(t);
-    assert_true(said("no longer rejected; 1 items were"));
+    assert_true(logged("accepted again; 1 items were rejected"));
     assert_u64(store_gauged(t->s).rejecting_backlog, 0);
     end(t);
 }
 
-/* A line a minute, whatever the number of rejected items. */
-static void says_it_seldom(void **state)
+/* One line is logged per minute, independent of the number of rejected items. */
+static void logs_once_a_minute(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_backlog = 64 << 10});
+    under_test *t = begin_store((embedded_opts){.store.max_backlog = 64 << 10});
     err e = {0};
     uint64_t n = 0;
     while (put(t, n, &e)) n++;
@@ -199,11 +203,12 @@ static void says_it_seldom(void **state)
     end(t);
 }
 
-/* Larger than the bound, and nothing waits: it would never be accepted otherwise. */
+/* An item larger than the limit is accepted while the backlog is empty: otherwise it would never
+ * be. */
 static void accepts_a_large_item_alone(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_backlog = 64 << 10});
+    under_test *t = begin_store((embedded_opts){.store.max_backlog = 64 << 10});
     err e = {0};
     assert_ok(put_large(t, 0, 1 << 20, &e), &e);
     assert_false(put(t, 1, &e));
@@ -213,12 +218,12 @@ static void accepts_a_large_item_alone(void **state)
     end(t);
 }
 
-/* Small groups are padded: what counts on disk is the segments, not the records. */
+/* Small groups are padded, so the limit applies to the size of segments, not of records. */
 static void bounds_the_journal_on_disk(void **state)
 {
     (void)state;
     enum { BOUND = 256 << 10, SLACK = 6 * (256 << 10) };
-    under_test *t = begin_store((store_opts){.max_backlog = BOUND});
+    under_test *t = begin_store((embedded_opts){.store.max_backlog = BOUND});
     t->o.no_sync = false; /* groups are padded when they are synced */
     reopen(t);
     err e = {0};
@@ -228,11 +233,13 @@ static void bounds_the_journal_on_disk(void **state)
     end(t);
 }
 
-/* The limit is full of data that is too young to go: new data is rejected, until it is old enough. */
+/* The store is full of data that is too young to be removed: new data is rejected until some is old
+ * enough. */
 static void rejects_when_full_of_young(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_bytes = 4 << 20, .max_backlog = 1 << 20});
+    under_test *t =
+        begin_store((embedded_opts){.store.max_bytes = 4 << 20, .store.max_backlog = 1 << 20});
     err e = {0};
     uint64_t n = 0;
     for (; n < 100 && put_large(t, n, 200 << 10, &e); n++) {
@@ -255,7 +262,7 @@ static void rejects_when_full_of_young(void **state)
     put_one(t, n);
     size_t left = there(t, 0, n + 1);
     assert_true(left > n / 2);
-    assert_int_equal(there(t, n + 1 - left, n + 1), left); /* the oldest went */
+    assert_int_equal(there(t, n + 1 - left, n + 1), left); /* the oldest was removed */
     end(t);
 }
 
@@ -264,19 +271,19 @@ static void rejects_when_full_of_young(void **state)
 static void removes_old_days(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_age = 2 * DAY});
+    under_test *t = begin_store((embedded_opts){.store.max_age = 2 * DAY});
     for (uint64_t i = 0; i < 6; i++) {
         put_one(t, i);
         compact(t);
         pass(t, DAY);
         compact(t);
     }
-    assert_int_equal(there(t, 0, 6), 3); /* counted from the newest data */
+    assert_int_equal(there(t, 0, 6), 3); /* age is counted from the newest data */
     assert_int_equal(there(t, 3, 6), 3);
     assert_u64(store_counted(t->s).dropped_samples, 3 * 40);
     pass(t, 30 * DAY);
     put_one(t, 6);
-    t->o.drop_at_once = true; /* and what was compacted does not come back from the journal */
+    t->o.store.drop_at_once = true; /* compacted items are not read from the journal again */
     reopen(t);
     compact(t);
     assert_int_equal(there(t, 0, 6), 0);
@@ -285,11 +292,11 @@ static void removes_old_days(void **state)
     end(t);
 }
 
-/* A store that gets nothing keeps what it has. */
+/* A store that receives nothing keeps its data. */
 static void counts_age_from_the_newest(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_age = HOUR});
+    under_test *t = begin_store((embedded_opts){.store.max_age = HOUR});
     put_one(t, 0);
     compact(t);
     for (size_t i = 0; i < 50; i++) {
@@ -304,13 +311,13 @@ static void counts_age_from_the_newest(void **state)
     end(t);
 }
 
-/* Inside a day, and inside blocks: what is older than the maximum age and an hour is gone, what is younger than the maximum age is
- * there. */
+/* Inside a day, and inside blocks: data older than the maximum age plus an hour is removed, data
+ * younger than the maximum age stays. */
 static void keeps_age_to_the_hour(void **state)
 {
     (void)state;
     enum { MINUTES = 10, N = 12 * 60 / MINUTES };
-    under_test *t = begin_store((store_opts){.max_age = 2 * HOUR});
+    under_test *t = begin_store((embedded_opts){.store.max_age = 2 * HOUR});
     t->world.wall = NOON / DAY * DAY; /* all on one day */
     reopen(t);
     for (uint64_t i = 0; i < N; i++) {
@@ -327,7 +334,7 @@ static void keeps_age_to_the_hour(void **state)
     arena a = {0};
     store_stats x;
     err e = {0};
-    assert_ok(store_get_stats(t->s, &a, &x, &e), &e);
+    assert_ok(store_get_stats(store_own_reader(t->s), &a, &x, &e), &e);
     assert_int_equal(x.files.n, 1);
     assert_u64(x.n_samples, 40 * there(t, 0, N));
     assert_u64(x.n_profiles, there(t, 0, N));
@@ -339,18 +346,18 @@ static void keeps_age_to_the_hour(void **state)
 static void trims_beside_a_reader(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_age = 2 * HOUR, .drop_at_once = true});
+    under_test *t =
+        begin_store((embedded_opts){.store.max_age = 2 * HOUR, .store.drop_at_once = true});
     t->world.wall = NOON / DAY * DAY;
     reopen(t);
     err e = {0};
-    store_opts o = t->o;
-    o.read_only = true;
-    store *r = store_open(t->p.dir, &o, &e);
+    store_reader_opts o = {.world = t->o.store.world, .log = t->o.store.log};
+    store_reader *r = store_open_reader(t->p.dir, &o, &e);
     for (uint64_t i = 0; i < 20; i++) {
         put_one(t, i);
         compact(t);
         uint32_t count[20] = {0};
-        if (!r) r = store_open(t->p.dir, &o, &e);
+        if (!r) r = store_open_reader(t->p.dir, &o, &e);
         assert_ok(r != NULL, &e);
         assert_ok(numbered_count(r, count, 20, &e), &e);
         assert_int_equal(count[i], 1);
@@ -360,27 +367,28 @@ static void trims_beside_a_reader(void **state)
     assert_u64(store_counted(t->s).quarantined, 0);
     assert_u64(store_counted(t->s).damaged, 0);
     verify(t);
-    store_close(r);
-    reopen(t); /* nor does the next start */
+    store_close_reader(r);
+    reopen(t); /* the next start finds no damage either */
     assert_u64(store_counted(t->s).damaged, 0);
     assert_u64(store_counted(t->s).quarantined, 0);
     verify(t);
     end(t);
 }
 
-/* Six hours of one day on a disk that fails at one call of the removal; false: it never came to that call. */
+/* Removes old data of a file with six hours on a disk that fails at one call. Returns false when
+ * the call was not reached. */
 static bool trim_with_a_fault(bad_kind kind, long after)
 {
     enum { N = 12 };
-    under_test *t = begin_store((store_opts){.max_age = UINT64_MAX, .vfs = "bad"});
+    under_test *t = begin_store((embedded_opts){.store.max_age = UINT64_MAX, .vfs = "bad"});
     t->world.wall = NOON / DAY * DAY;
     for (uint64_t i = 0; i < N; i++) {
         put_one(t, i);
         compact(t);
         pass(t, HOUR / 2);
     }
-    t->o.max_age = 2 * HOUR;
-    t->o.drop_at_once = true;
+    t->o.store.max_age = 2 * HOUR;
+    t->o.store.drop_at_once = true;
     t->o.no_sync = false;
     reopen(t);
     *bad_now = (bad_plan){.kind = kind, .after = after};
@@ -413,11 +421,11 @@ static void trims_on_a_broken_disk(void **state)
     }
 }
 
-/* ---- the clock ---- */
+/* ---- clock jumps ---- */
 
 static void fill_week(under_test *t)
 {
-    for (uint64_t i = 0; i < 56; i++) { /* eight a day */
+    for (uint64_t i = 0; i < 56; i++) { /* eight per day */
         put_one(t, i);
         compact(t);
         pass(t, 3 * HOUR);
@@ -428,29 +436,29 @@ static void fill_week(under_test *t)
 static void starts_with_a_clock_ahead(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_age = 7 * DAY});
+    under_test *t = begin_store((embedded_opts){.store.max_age = 7 * DAY});
     fill_week(t);
     t->world.wall += 30 * DAY;
     reopen(t);
-    assert_true(said("the clock is ahead of the newest data"));
+    assert_true(logged("the clock is ahead of the newest data"));
     assert_u64(store_counted(t->s).clock_jumps, 1);
     assert_u64(store_gauged(t->s).retention_paused_seconds, 86400);
-    put_one(t, 56); /* arrives a month later, as far as we know */
+    put_one(t, 56); /* arrives a month later according to the clock */
     compact(t);
     assert_int_equal(there(t, 0, 57), 57);
     pass(t, 20 * HOUR);
     work(t);
-    reopen(t); /* which does not end the pause, and is no jump */
+    reopen(t); /* a restart neither ends the pause nor counts as a jump */
     assert_u64(store_gauged(t->s).retention_paused_seconds, 4 * 3600);
     assert_u64(store_counted(t->s).clock_jumps, 0);
     put_one(t, 57);
     compact(t);
     assert_int_equal(there(t, 0, 58), 58);
-    pass(t, 5 * HOUR); /* it is over: a quarter goes, and a day later another one */
+    pass(t, 5 * HOUR); /* the pause is over: a quarter is removed, and another one a day later */
     work(t);
     assert_u64(store_gauged(t->s).retention_paused_seconds, 0);
     assert_u64(store_gauged(t->s).retention_held, 1);
-    assert_true(said("a quarter"));
+    assert_true(logged("a quarter"));
     size_t left = there(t, 0, 58);
     assert_true(left < 58 && left >= 58 - 58 / 4 - 1);
     work(t);
@@ -459,7 +467,7 @@ static void starts_with_a_clock_ahead(void **state)
     pass(t, DAY);
     work(t);
     assert_true(there(t, 0, 58) < left);
-    t->o.drop_at_once = true; /* we are told to */
+    t->o.store.drop_at_once = true; /* removes at once */
     reopen(t);
     compact(t);
     assert_int_equal(there(t, 0, 58), 2);
@@ -471,36 +479,38 @@ static void starts_with_a_clock_ahead(void **state)
 static void meets_jumps_while_it_runs(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_age = 7 * DAY});
+    under_test *t = begin_store((embedded_opts){.store.max_age = 7 * DAY});
     fill_week(t);
     work(t);
     t->world.wall += 30 * DAY;
     work(t);
     put_one(t, 56);
     compact(t);
-    assert_true(said("the clock jumped forward"));
+    assert_true(logged("the clock jumped forward"));
     assert_u64(store_counted(t->s).clock_jumps, 1);
-    t->world.wall -= 30 * DAY; /* it is set right; what arrived meanwhile is from the future */
+    /* the clock is corrected; items that arrived before are from the future */
+    t->world.wall -= 30 * DAY;
     pass(t, 60 * NS_PER_S);
     put_one(t, 57);
     compact(t);
-    assert_true(said("the clock jumped back"));
+    assert_true(logged("the clock jumped back"));
     assert_u64(store_counted(t->s).clock_jumps, 2);
     pass(t, DAY + HOUR);
     put_one(t, 58);
     compact(t);
     assert_u64(store_gauged(t->s).retention_paused_seconds, 0);
-    size_t left = there(t, 0, 59); /* a day's worth is old */
+    size_t left = there(t, 0, 59); /* a day of data is old */
     assert_true(left >= 59 - 9 && left < 59);
     assert_int_equal(there(t, 56, 59), 3);
     end(t);
 }
 
-/* A full store whose clock jumps: what is truly young stays young. */
+/* A full store whose clock jumps: young data stays young. */
 static void jump_makes_nothing_old(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_bytes = 4 << 20, .max_backlog = 1 << 20});
+    under_test *t =
+        begin_store((embedded_opts){.store.max_bytes = 4 << 20, .store.max_backlog = 1 << 20});
     err e = {0};
     uint64_t n = 0;
     for (; n < 100 && put_large(t, n, 200 << 10, &e); n++) compact(t);
@@ -513,11 +523,11 @@ static void jump_makes_nothing_old(void **state)
     end(t);
 }
 
-/* Data from the future is removed by bytes as any other, in order of arrival. */
+/* Data from the future is removed by size like any other, in order of arrival. */
 static void future_data_goes_too(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){.max_bytes = 3 << 20});
+    under_test *t = begin_store((embedded_opts){.store.max_bytes = 3 << 20});
     err e = {0};
     t->world.wall += 30 * DAY;
     reopen(t);
@@ -537,11 +547,11 @@ static void future_data_goes_too(void **state)
     end(t);
 }
 
-/* What raw bytes became is remembered. */
+/* The measured compression ratio of compaction is saved. */
 static void remembers_the_ratio(void **state)
 {
     (void)state;
-    under_test *t = begin_store((store_opts){0});
+    under_test *t = begin_store((embedded_opts){0});
     err e = {0};
     for (uint64_t i = 0; i < 40; i++) assert_ok(put_large(t, i, 1 << 20, &e), &e);
     compact(t);
@@ -554,7 +564,7 @@ static void remembers_the_ratio(void **state)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key = 'shrink'", -1, &s, NULL);
     assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-    assert_true(sqlite3_column_int64(s, 0) > 700); /* of a thousand: it did not shrink */
+    assert_true(sqlite3_column_int64(s, 0) > 700); /* per thousand: the data did not shrink */
     sqlite3_finalize(s);
     sqlite3_close(db);
     end(t);
@@ -564,7 +574,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(removes_by_bytes),           cmocka_unit_test(keeps_what_fits),
-        cmocka_unit_test(burst_keeps_history),        cmocka_unit_test(says_it_seldom),
+        cmocka_unit_test(burst_keeps_history),        cmocka_unit_test(logs_once_a_minute),
         cmocka_unit_test(accepts_a_large_item_alone), cmocka_unit_test(bounds_the_journal_on_disk),
         cmocka_unit_test(rejects_when_full_of_young), cmocka_unit_test(removes_old_days),
         cmocka_unit_test(counts_age_from_the_newest), cmocka_unit_test(keeps_age_to_the_hour),

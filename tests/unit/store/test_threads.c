@@ -1,9 +1,9 @@
-/* Compaction with helpers: the files are, row by row, those that one thread writes. */
+/* Tests that compaction with several threads writes the same rows as with one thread. */
 #include "../../support/random_model.h"
 #include "../../support/store_test.h"
 
 #include <sqlite3.h>
-#include "store/crew.h"
+#include "store/workers.h"
 #include "store/day.h"
 
 enum { ITEMS = 160 };
@@ -12,7 +12,7 @@ enum { ITEMS = 160 };
 
 static void put_column_text(buf *out, sqlite3_stmt *s, int i)
 {
-    const void *p = sqlite3_column_blob(s, i); /* a number as its text */
+    const void *p = sqlite3_column_blob(s, i); /* SQLite converts numbers to text */
     int n = sqlite3_column_bytes(s, i);
     buf_put(out, &n, sizeof n);
     buf_put(out, p, (size_t)n);
@@ -31,7 +31,7 @@ static size_t put_rows(buf *out, sqlite3 *db, const char *table)
     return n;
 }
 
-/* Everything that the files of the store hold. */
+/* Appends all rows of all files of the store. */
 static void put_files(buf *out, const char *dir, size_t *n_blocks)
 {
     static const char *const all[] = {
@@ -56,9 +56,10 @@ static void put_files(buf *out, const char *dir, size_t *n_blocks)
     free(names.v);
 }
 
-/* ---- a store, filled ---- */
+/* ---- filling a store ---- */
 
-/* The same items each time.  Of the memory an eighth of a quarter is for an item: large ones wait for their turn. */
+/* Puts the same items each time. A slot for decoding ahead has 1/32 of the memory: larger items are
+ * not decoded ahead. */
 static void fill(under_test *t, uint64_t seed)
 {
     rng r = {seed};
@@ -67,7 +68,7 @@ static void fill(under_test *t, uint64_t seed)
     for (size_t i = 0; i < ITEMS; i++) {
         model m = random_model(
             &r, &a, &(random_opts){.zero_first = true, .max_samples = i % 16 ? 60 : 2000});
-        if (i == ITEMS / 2) t->world.wall += UINT64_C(86400) * NS_PER_S; /* another file */
+        if (i == ITEMS / 2) t->world.wall += UINT64_C(86400) * NS_PER_S; /* begins another file */
         t->world.wall += NS_PER_S;
         assert_ok(store_put(t->s, &(store_item){.model = &m, .sender = STR("test")}, &e), &e);
         if (i % 50 == 49) compact(t);
@@ -79,16 +80,16 @@ static void fill(under_test *t, uint64_t seed)
 
 static void gather(unsigned threads, uint64_t seed, buf *out, size_t *n_blocks)
 {
-    under_test *t = begin(&(store_opts){.no_threads = true,
-                                        .no_sync = true,
-                                        .threads = threads,
-                                        .memory = 2 << 20,
-                                        .max_raw = 64 << 10},
+    under_test *t = begin(&(embedded_opts){.no_threads = true,
+                                           .no_sync = true,
+                                           .threads = threads,
+                                           .store.memory = 2 << 20,
+                                           .store.compact_bytes = 64 << 10},
                           NULL);
     fill(t, seed);
     store_check c;
     err e = {0};
-    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_ok(store_verify(store_own_reader(t->s), NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
     store_close(t->s);
     put_files(out, t->p.dir, n_blocks);
@@ -117,43 +118,43 @@ static void files_are_the_same(void **state)
     buf_free(&one);
 }
 
-/* ---- the crew ---- */
+/* ---- workers ---- */
 
 enum { JOBS = 1000, ROOM = 10 };
 
 typedef struct counted {
-    crew_job job;
+    worker_job job;
     uint64_t from, sum;
 } counted;
 
-static void add_up(void *who)
+static void add_up(void *ctx)
 {
-    counted *c = who;
+    counted *c = ctx;
     c->sum = 0;
     for (uint64_t i = 0; i < 100; i++) c->sum += c->from + i;
 }
 
-static void does_every_job_once(crew *c)
+static void does_every_job_once(workers *c)
 {
     counted v[ROOM] = {0};
     uint64_t sum = 0;
     for (size_t i = 0; i < JOBS + ROOM; i++) {
         counted *x = &v[i % ROOM];
-        if (i >= ROOM) crew_finish(c, &x->job), sum += x->sum;
-        *x = (counted){.job = {.run = add_up, .who = x}, .from = i};
-        if (i < JOBS) crew_begin(c, &x->job);
+        if (i >= ROOM) workers_finish(c, &x->job), sum += x->sum;
+        *x = (counted){.job = {.run = add_up, .ctx = x}, .from = i};
+        if (i < JOBS) workers_begin(c, &x->job);
     }
     assert_u64(sum, (uint64_t)JOBS * (JOBS - 1) / 2 * 100 + JOBS * 4950);
 }
 
-static void crews_do_every_job(void **state)
+static void workers_do_every_job(void **state)
 {
     (void)state;
     for (unsigned n = 0; n < 4; n++) {
-        crew *c = crew_open(n);
+        workers *c = workers_open(n);
         assert_true((c != NULL) == (n > 0));
         does_every_job_once(c);
-        if (c) crew_close(c);
+        if (c) workers_close(c);
     }
 }
 
@@ -161,7 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_the_same),
-        cmocka_unit_test(crews_do_every_job),
+        cmocka_unit_test(workers_do_every_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

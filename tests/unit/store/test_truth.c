@@ -1,6 +1,7 @@
-/* The durable path against a model of the truth: random puts, repeats, failing writes and syncs, compactions, removals by
- * retention and restarts.  A profile that was acknowledged is there once; a repeat is acknowledged as one only when the
- * profile is there (or was, and retention removed it); a refused profile can be put again and is stored then. */
+/* Compares the store with a reference model: random puts, duplicates, failing writes and syncs,
+ * compactions, removals by retention and restarts. An acknowledged profile is stored once. A
+ * profile is acknowledged as a duplicate only when it is stored, or was until retention removed it.
+ * A refused profile can be put again and is stored then. */
 #include "../../support/bad_vfs.h"
 #include "../../support/numbered.h"
 #include "../../support/random_model.h"
@@ -10,7 +11,7 @@
 enum { NUMBERS = 48, STEPS = 400, ROUNDS = 4, PUTS = 6 };
 
 typedef struct truth {
-    bool there[NUMBERS]; /* acknowledged and not removed */
+    bool there[NUMBERS]; /* stored: acknowledged and not removed */
     bool known[NUMBERS]; /* acknowledged once */
     uint64_t n_stored, n_repeats, n_refused, n_late, n_removed, n_restarts;
 } truth;
@@ -25,19 +26,18 @@ typedef struct run {
     rng rng;
     place p;
     hand_world world;
-    store_opts o;
+    embedded_opts o;
     store *s;
-    waiting waits[64]; /* of the group at hand */
+    waiting waits[64]; /* items of the current group */
     size_t n_waits;
-    uint64_t dropped; /* files, at the last look */
-    bool
-        put_late; /* the next refused group is followed by repeats of its items and another one before it is
-                      forgotten */
+    uint64_t dropped; /* files that retention had removed at the last check */
+    /* puts duplicates of the next refused group and another item before it is forgotten */
+    bool put_late;
 } run;
 
-static void on_done(void *who, const store_result *r)
+static void on_done(void *ctx, const store_put_result *r)
 {
-    waiting *w = who;
+    waiting *w = ctx;
     truth *t = &w->r->t;
     uint64_t i = w->number;
     if (r->refused) {
@@ -47,7 +47,8 @@ static void on_done(void *who, const store_result *r)
     assert_int_equal(r->n_stored + r->n_duplicates, 1);
     if (r->n_duplicates) {
         if (!t->known[i])
-            fail_msg("number %llu was never stored and counts as a repeat", (unsigned long long)i);
+            fail_msg("number %llu was never stored and counts as a duplicate",
+                     (unsigned long long)i);
         t->n_repeats++;
         return;
     }
@@ -70,10 +71,10 @@ static void put(run *r, uint64_t number)
     arena_free(&a);
 }
 
-/* The failpoint: the group could not be written and its keys are still known. */
-static void at_point(void *who, const char *point)
+/* Called at failpoints; here the group could not be written and its keys are not removed yet. */
+static void at_point(void *ctx, const char *point)
 {
-    run *r = who;
+    run *r = ctx;
     if (strcmp(point, "refused") != 0 || !r->put_late) return;
     r->put_late = false;
     size_t n = r->n_waits;
@@ -97,7 +98,7 @@ static void put_some(run *r)
     r->n_waits = 0;
     for (uint64_t n = 1 + below(&r->rng, PUTS); n > 0; n--) put(r, below(&r->rng, NUMBERS));
     plan_fault(r);
-    while (!store_commit(r->s, NULL) && r->n_waits) { /* late puts are a group of their own */
+    while (!store_commit(r->s, NULL) && r->n_waits) { /* late puts form a group of their own */
         *bad_now = (bad_plan){0};
         if (store_commit(r->s, NULL)) break;
     }
@@ -105,12 +106,13 @@ static void put_some(run *r)
     r->world.now += 2 * NS_PER_S; /* a refusal lasts a second */
 }
 
-/* Each number as often as the truth has it; numbers that retention removed are gone. */
+/* Checks that exactly the numbers of the reference are stored, except those that retention
+ * removed. */
 static void check(run *r, const char *when)
 {
     uint32_t count[NUMBERS] = {0};
     err e = {0};
-    assert_ok(numbered_count(r->s, count, NUMBERS, &e), &e);
+    assert_ok(numbered_count(store_own_reader(r->s), count, NUMBERS, &e), &e);
     uint64_t dropped = store_counted(r->s).dropped_files;
     bool removed = dropped > r->dropped;
     r->dropped = dropped;
@@ -129,11 +131,11 @@ static void restart(run *r)
     err e = {0};
     check(r, "before a restart");
     store_close(r->s);
-    r->s = store_open(r->p.dir, &r->o, &e);
+    r->s = embedded_open(r->p.dir, &r->o, &e);
     assert_ok(r->s != NULL, &e);
     r->t.n_restarts++;
     r->dropped = 0;
-    check(r, "after a restart"); /* its counters begin at 0: nothing may be missing */
+    check(r, "after a restart"); /* counters begin at 0: nothing may be missing */
 }
 
 static void step(run *r)
@@ -147,7 +149,7 @@ static void step(run *r)
         *bad_now = (bad_plan){0};
         r->world.now += 2 * NS_PER_S;
         break;
-    case 1: (void)!store_work(r->s, &more, &e); break;
+    case 1: (void)!embedded_work(r->s, &more, &e); break;
     case 2: restart(r); break;
     case 3: r->world.wall += below(&r->rng, 36) * 3600 * NS_PER_S; break;
     default: put_some(r); break;
@@ -166,9 +168,12 @@ static void store_agrees_with_the_truth(void **state)
         err e = {0};
         print_message("# KILN_SEED=%llu\n", (unsigned long long)r.rng.s);
         hand_world_init(&r.world, UINT64_C(1789000000) * NS_PER_S);
-        r.o = (store_opts){
-            .no_threads = true, .vfs = "bad", .world = &r.world.w, .at = at_point, .who = &r};
-        r.s = store_open(r.p.dir, &r.o, &e);
+        r.o = (embedded_opts){.no_threads = true,
+                              .vfs = "bad",
+                              .store.world = &r.world.w,
+                              .at = at_point,
+                              .store.ctx = &r};
+        r.s = embedded_open(r.p.dir, &r.o, &e);
         assert_ok(r.s != NULL, &e);
         for (int i = 0; i < STEPS; i++) step(&r);
         restart(&r);
@@ -178,7 +183,7 @@ static void store_agrees_with_the_truth(void **state)
             all.n_refused += r.t.n_refused;
         all.n_late += r.t.n_late, all.n_removed += r.t.n_removed, all.n_restarts += r.t.n_restarts;
     }
-    print_message("# %llu stored, %llu repeats, %llu refused (%llu times with late ones), %llu "
+    print_message("# %llu stored, %llu duplicates, %llu refused (%llu times with late ones), %llu "
                   "removed, %llu restarts\n",
                   (unsigned long long)all.n_stored, (unsigned long long)all.n_repeats,
                   (unsigned long long)all.n_refused, (unsigned long long)all.n_late,
@@ -193,7 +198,7 @@ enum { KEYS = 1400 };
 
 static content_key key_of(uint32_t i) { return (content_key){i % 7 ? i : 0, i % 5 ? i : 0}; }
 
-/* Adds and removes keys that collide; whatever the order, the table has what a plain list has. */
+/* Adds and removes keys that collide; in any order, the table has the same keys as a plain list. */
 static void keys_agree_with_a_list(void **state)
 {
     (void)state;
@@ -203,7 +208,7 @@ static void keys_agree_with_a_list(void **state)
         bool has[KEYS] = {0};
         for (int i = 0; i < 20000; i++) {
             uint32_t n = 1 + (uint32_t)below(&r, KEYS - 1);
-            if (n % 35 == 0) continue; /* the key 0, which has a name of its own */
+            if (n % 35 == 0) continue; /* the key 0 is stored as another one */
             has[n] = below(&r, 2);
             if (has[n])
                 assert_true(keys_add(&k, key_of(n)));
@@ -212,7 +217,7 @@ static void keys_agree_with_a_list(void **state)
             if (i % 500) continue;
             for (uint32_t j = 1; j < KEYS; j++)
                 if (j % 35 && keys_has(&k, key_of(j)) != has[j])
-                    fail_msg("key %u: the table says %d", j, !has[j]);
+                    fail_msg("key %u: the table has it: %d", j, !has[j]);
         }
         keys_free(&k);
     }

@@ -36,7 +36,7 @@ static void test_put_get(void **state)
     (void)state;
     symbol_cache c;
     char deep[300];
-    snprintf(deep, sizeof deep, "%s/a/b", dir); /* made when it is needed */
+    snprintf(deep, sizeof deep, "%s/a/b", dir); /* created when needed */
     cache_open(&c, deep, 0);
     assert_false(holds(&c, "k", STR("x")));
     cache_put(&c, "k", STR("hello"));
@@ -45,11 +45,11 @@ static void test_put_get(void **state)
     assert_true(holds(&c, "k", STR("other")));
     assert_u64(c.written, 2);
     cache_close(&c);
-    cache_open(&c, "", 0); /* none */
+    cache_open(&c, "", 0); /* no cache */
     cache_put(&c, "k", STR("hello"));
     assert_false(holds(&c, "k", STR("hello")));
     cache_close(&c);
-    cache_open(&c, "/proc/no such place", 0); /* cannot be written: no harm */
+    cache_open(&c, "/proc/no such place", 0); /* not writable: still no error */
     cache_put(&c, "k", STR("hello"));
     assert_u64(c.failed, 1);
     cache_close(&c);
@@ -63,7 +63,7 @@ static void age(const char *key, time_t s)
     assert_int_equal(utimensat(AT_FDCWD, path, t, 0), 0);
 }
 
-/* What was used last stays. */
+/* The most recently used entries stay. */
 static void test_evict(void **state)
 {
     (void)state;
@@ -74,7 +74,8 @@ static void test_evict(void **state)
     cache_put(&c, "c", STR("0123456789"));
     assert_u64(c.evicted, 0);
     age("a", 1000), age("b", 2000), age("c", 3000);
-    assert_true(holds(&c, "a", STR("0123456789"))); /* used: now the youngest */
+    assert_true(
+        holds(&c, "a", STR("0123456789"))); /* reading makes it the most recently used entry */
     cache_put(&c, "d", STR("0123456789"));
     assert_u64(c.evicted, 1);
     assert_false(holds(&c, "b", STR("0123456789")));

@@ -93,7 +93,7 @@ static void test_scopes(void **state)
     arena_free(&a);
 }
 
-/* Names made to hurt: deep, or standing for more text than there is memory. */
+/* Hostile names: deeply nested, or expanding to more text than fits in memory. */
 static void test_hostile(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void test_hostile(void **state)
     for (size_t i = 0; i < DEMANGLE_MAX_IN - 8; i++) buf_putc(&deep, 'P');
     buf_putc(&deep, 'i');
     (void)demangle(&d, buf_view(&deep));
-    buf_z(&wide, "_Z1fN1aIiE1bE"); /* each argument holds the one before it twice */
+    buf_z(&wide, "_Z1fN1aIiE1bE"); /* each argument contains the previous one twice */
     for (unsigned i = 0; i < 60; i++)
         buf_printf(&wide, "1xIS%c_S%c_E", '0' + (char)(i % 10), '0' + (char)(i % 10));
     (void)demangle(&d, buf_view(&wide));

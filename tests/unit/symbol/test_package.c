@@ -1,4 +1,4 @@
-/* Which package owns a file, by Debian's lists. */
+/* Finds the package that owns a file, by Debian's lists of files. */
 #include "symbol/package.h"
 
 #include "support/test.h"
@@ -21,23 +21,23 @@ static void test_owner(void **state)
     assert_non_null(mkdtemp(dir));
     put(dir, "libc6:amd64.list", "/.\n/lib\n/lib/x86_64-linux-gnu/libc.so.6\n/usr/lib/gconv");
     put(dir, "other.list", "/usr/lib/libc.so.6.old\n/usr/bin/other\n");
-    put(dir, "libc6:amd64.md5sums", "/usr/bin/nobody\n");
+    put(dir, "libc6:amd64.md5sums", "/usr/bin/unowned\n");
     put(dir, "empty.list", "");
     static const struct {
         const char *path, *owner;
     } t[] = {
         {"/lib/x86_64-linux-gnu/libc.so.6", "libc6"},
         {"/usr/lib/x86_64-linux-gnu/libc.so.6", "libc6"}, /* /lib is a link */
-        {"/usr/lib/gconv", "libc6"},                      /* the last line has no end */
+        {"/usr/lib/gconv", "libc6"},                      /* the last line has no newline */
         {"/bin/other", "other"},
-        {"/usr/lib/libc.so.6", NULL}, /* a line is the whole path */
-        {"/usr/bin/nobody", NULL},
+        {"/usr/lib/libc.so.6", NULL}, /* only whole paths match */
+        {"/usr/bin/unowned", NULL},
         {"", NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
         bool found = package_owner(dir, str_of(t[i].path), owner, sizeof owner);
         if (found != (t[i].owner != NULL) || (found && strcmp(owner, t[i].owner)))
-            fail_msg("%s: %s", t[i].path, found ? owner : "nobody");
+            fail_msg("%s: %s", t[i].path, found ? owner : "no package");
     }
     assert_false(package_owner("/nowhere", STR("/bin/sh"), owner, sizeof owner));
     static const char *const made[] = {"libc6:amd64.list", "other.list", "libc6:amd64.md5sums",

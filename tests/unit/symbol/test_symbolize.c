@@ -28,7 +28,7 @@ static int end(void **state)
     return system(cmd);
 }
 
-/* The mapping of this program that holds `address`. */
+/* Returns the mapping of this program that contains `address`. */
 static mapping own_mapping(uint64_t address, char *path, size_t cap)
 {
     mapping m = {0};
@@ -103,7 +103,8 @@ static str name_of(const model *m, uint32_t at)
 static void test_self(void **state)
 {
     (void)state;
-    for (unsigned again = 0; again < 2; again++) { /* the second time from the cache */
+    for (unsigned again = 0; again < 2;
+         again++) { /* the second time, the index comes from the cache */
         made x;
         char path[4096];
         uint64_t address = (uint64_t)(uintptr_t)&marked + 1;
@@ -135,12 +136,12 @@ static void test_self(void **state)
     }
 }
 
-/* Inside somebody else's process: names alone when there is too much debug information, the module kept
- * open for the next time, addresses looked up as they are. */
-static void test_shelf(void **state)
+/* Tests the use inside another program's process: only names when the debug information is too
+ * large, modules that stay open for the next call, and addresses that are looked up unchanged. */
+static void test_module_cache(void **state)
 {
     (void)state;
-    module_shelf shelf = {0};
+    module_cache modules = {0};
     char path[4096];
     uint64_t address = (uint64_t)(uintptr_t)&marked;
     mapping m = own_mapping(address, path, sizeof path);
@@ -156,27 +157,27 @@ static void test_shelf(void **state)
         builder_sample(&x.b, &(sample){.stack = stack, .values = &one, .n_values = 1});
         err e = {0};
         assert_ok(builder_finish(&x.b, &x.m, &e), &e);
-        run(&x, (symbolize_opts){.shelf = &shelf, .inside = true, .module.max_debug = 1});
+        run(&x, (symbolize_opts){.modules = &modules, .inside = true, .module.max_debug = 1});
         assert_true(str_eq(name_of(&x.m, l[0]), STR("marked")));
         assert_true(str_eq(name_of(&x.m, l[1]), STR("marked"))); /* not the byte before */
         assert_int_equal(x.r.v.v[0].state, MODULE_SYMBOLS);
-        assert_u64(shelf.n, 1);
+        assert_u64(modules.n, 1);
         assert_u64(x.r.cache_hits + x.r.cache_written, again ? 0 : 2);
         arena_free(&x.a);
     }
-    shelf_close(&shelf);
+    module_cache_close(&modules);
 }
 
-/* ---- a bound on time, and on trust ---- */
+/* ---- time limit and verification ---- */
 
-static bool over_after(void *who, err *e)
+static bool over_after(void *ctx, err *e)
 {
-    unsigned *left = who;
+    unsigned *left = ctx;
     if (*left) return --*left, false;
-    return !err_set(e, ERR_LIMIT, "the time is up");
+    return !err_set(e, ERR_LIMIT, "the time limit was reached");
 }
 
-/* This program, by its build id or without. */
+/* Builds a model of this program, with or without its build id. */
 static void open_self(made *x, bool with_id, uint32_t *l)
 {
     char path[4096], hex[2 * BUILD_ID_BYTES_MAX + 1] = "";
@@ -198,19 +199,19 @@ static void test_bound(void **state)
 {
     (void)state;
     static const struct {
-        unsigned asks; /* until the time is up */
+        unsigned asks; /* polls until the time limit */
         module_state state;
         const char *name;
         bool cached;
     } t[] = {
-        {0, MODULE_LATE, "", false},             /* before the file is looked for */
-        {2, MODULE_SYMBOLS, "marked", false},    /* among its debug information: names are left */
-        {99999, MODULE_SYMBOLS, "marked", true}, /* it is not tried again */
+        {0, MODULE_LATE, "", false},          /* the limit is reached before the file is searched */
+        {2, MODULE_SYMBOLS, "marked", false}, /* while reading debug information: names remain */
+        {99999, MODULE_SYMBOLS, "marked", true}, /* the debug information is not read again */
     };
     uint32_t l;
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
         unsigned left = t[i].asks;
-        stopper stop = {.over = over_after, .who = &left};
+        stopper stop = {.over = over_after, .ctx = &left};
         made x;
         open_self(&x, true, &l);
         run(&x, (symbolize_opts){.module = {.stop = &stop, .dirs.proven = true}});
@@ -220,13 +221,13 @@ static void test_bound(void **state)
         assert_u64(x.r.v.v[0].n_nameless, !t[i].name[0]);
         arena_free(&x.a);
     }
-    made x; /* without a bound all of it is read, and then there for those that have one */
+    made x; /* without a limit everything is read, and later limited calls use it */
     open_self(&x, true, &l);
     run(&x, (symbolize_opts){0});
     assert_int_equal(x.r.v.v[0].state, MODULE_LINES);
     arena_free(&x.a);
     unsigned left = 1;
-    stopper stop = {.over = over_after, .who = &left};
+    stopper stop = {.over = over_after, .ctx = &left};
     open_self(&x, true, &l);
     run(&x, (symbolize_opts){.module.stop = &stop});
     assert_int_equal(x.r.v.v[0].state, MODULE_LINES);
@@ -250,7 +251,7 @@ static void test_proven(void **state)
     arena_free(&x.a);
 }
 
-/* A damaged entry of the cache is made anew. */
+/* A damaged cache entry is built again. */
 static void test_damaged_cache(void **state)
 {
     test_self(state);
@@ -280,8 +281,8 @@ static void test_force(void **state)
     arena_free(&x.a);
 }
 
-/* OTEP 0239: is_folded is computed again when symbols change.  Other attributes stay, and so does the flag of a location that has its
- * lines already. */
+/* OTEP 0239: is_folded is removed when symbols change.  Other attributes stay, and so does the
+ * flag of a location that already has lines. */
 static void test_folded(void **state)
 {
     (void)state;
@@ -308,7 +309,7 @@ static void test_folded(void **state)
     arena_free(&x.a);
 }
 
-/* ---- what is not found ---- */
+/* ---- binaries that are not found ---- */
 
 static void test_states(void **state)
 {
@@ -360,7 +361,7 @@ static void test_perf_map(void **state)
 {
     (void)state;
     char path[64];
-    int64_t pid = 900000000 + getpid(); /* no process has it */
+    int64_t pid = 900000000 + getpid(); /* above any real PID */
     snprintf(path, sizeof path, "/tmp/perf-%" PRId64 ".map", pid);
     write_text(path, "7f0000001000 100 LApp;::run\n");
     made x;
@@ -389,7 +390,7 @@ static void test_kernel(void **state)
                      "ffffffffc0000000 t ext4_write\t[ext4]\n");
     made x;
     begin_model(&x);
-    /* 16 MiB higher than when the list was made. */
+    /* The kernel is loaded 16 MiB above the addresses of the list. */
     uint64_t start = 0xffffffff82000000;
     uint32_t map = add_mapping(&x, (mapping){start, start + 0x1000000, start, 0, {0}},
                                "[kernel.kallsyms]_text", NULL, NULL);
@@ -419,7 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_self, begin, end),
-        cmocka_unit_test_setup_teardown(test_shelf, begin, end),
+        cmocka_unit_test_setup_teardown(test_module_cache, begin, end),
         cmocka_unit_test_setup_teardown(test_bound, begin, end),
         cmocka_unit_test_setup_teardown(test_proven, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_cache, begin, end),

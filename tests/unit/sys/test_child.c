@@ -1,3 +1,4 @@
+/* A program in the foreground: exit status, signals, ignored signals. */
 #include "sys/child.h"
 
 #include "base/str.h"
@@ -34,7 +35,7 @@ static void test_endings(void **state)
         {"exit 255", 255, 0},
         {"kill -TERM $$", 0, SIGTERM},
         {"kill -KILL $$", 0, SIGKILL},
-        /* the mask that we take signals with is not the program's */
+        /* the program does not inherit the signal mask of this process */
         {"kill -USR1 $$; exit 1", 0, SIGUSR1},
         {"kill -PIPE $$; exit 1", 0, SIGPIPE},
     };
@@ -49,7 +50,8 @@ static void test_endings(void **state)
     }
 }
 
-/* The program ignores what we were started with, and we see its end all the same. */
+/* The program ignores the signals that this process was started with ignored, and its end is still
+ * noticed. */
 static void test_ignored(void **state)
 {
     (void)state;
@@ -81,7 +83,7 @@ static void test_ignored_now(void **state)
     assert_int_equal(child_ignored(), before);
 }
 
-/* What is sent to us reaches it; what it does then is its own affair. */
+/* Signals sent to this process reach the program. */
 static void test_passed_on(void **state)
 {
     (void)state;
@@ -120,7 +122,7 @@ static void test_not_started(void **state)
     for (int i = 1; i < 32; i++) assert_int_equal(sigismember(&before, i), sigismember(&after, i));
 }
 
-/* A text without #! is the shell's. */
+/* A text file without #! is run by the shell. */
 static void test_text(void **state)
 {
     (void)state;
@@ -145,8 +147,8 @@ static void test_die_alike(void **state)
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        child_die_alike(7 << 8); /* an exit status: nothing happens */
-        child_die_alike(SIGSEGV);
+        child_die_by_signal(7 << 8); /* an exit status: no effect */
+        child_die_by_signal(SIGSEGV);
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -163,7 +165,7 @@ int main(void)
         cmocka_unit_test(test_not_started), cmocka_unit_test(test_text),
         cmocka_unit_test(test_die_alike),
     };
-    /* Ignored (a job in the background, nohup), they would stay so in every child. */
+    /* A background job or nohup may ignore these signals, and every child would inherit that. */
     static const int inherited[] = {SIGHUP, SIGINT, SIGQUIT};
     for (size_t i = 0; i < ARRAY_LEN(inherited); i++) signal(inherited[i], SIG_DFL);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,4 @@
+/* Whole files: reading, mapping, writing through a temporary name. */
 #include "sys/file.h"
 
 #include <setjmp.h>
@@ -65,7 +66,7 @@ static void test_round_trip(void **state)
         assert_true(str_eq(f.bytes, (str){p, sizes[i]}));
         file_release(&f);
         assert_true(
-            file_read(in_dir("f"), sizes[i] ? sizes[i] : 1, &f, &e)); /* a limit of its size */
+            file_read(in_dir("f"), sizes[i] ? sizes[i] : 1, &f, &e)); /* the limit is the size */
         file_release(&f);
         if (sizes[i] > 1) {
             assert_false(file_read(in_dir("f"), sizes[i] - 1, &f, &e));
@@ -181,7 +182,7 @@ static void test_pipe(void **state)
     clean();
 }
 
-/* What was passed can be looked at again; the rest is as it was. */
+/* Released pages can be read again; the rest is unchanged. */
 static void test_pass(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* The search for commands in PATH, and programs that gain privileges. */
 #include "sys/program.h"
 
 #include <setjmp.h>
@@ -55,7 +56,7 @@ static void test_find(void **state)
         int why;
     } cases[] = {
         {"a:b", "tool", "b/tool", 0},
-        {"a:b", "both", "b/both", 0}, /* what cannot be run is passed by */
+        {"a:b", "both", "b/both", 0}, /* entries that are not executable are skipped */
         {"a:b", "plain", NULL, EACCES},
         {"a:b", "folder", NULL, ENOENT},
         {"a:b", "none", NULL, ENOENT},
@@ -64,7 +65,7 @@ static void test_find(void **state)
         {"a:b", "here", NULL, ENOENT},
         {"", "here", "./here", 0},
         {"a:b", "", NULL, ENOENT},
-        {"a", "b/tool", "b/tool", 0}, /* with a slash PATH says nothing */
+        {"a", "b/tool", "b/tool", 0}, /* a name with a slash is not searched in PATH */
         {"a", "a/plain", NULL, EACCES},
         {"a", "./b", NULL, EISDIR},
         {"a", "b/none", NULL, ENOENT},
@@ -86,7 +87,7 @@ static void test_find(void **state)
     setenv("PATH", "/usr/bin:/bin", 1);
 }
 
-/* Who would be another user in it?  Not its owner. */
+/* Running a setuid program of another user gains that user; its owner gains nothing. */
 static void test_gains(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* The temporary directory: removed at close and by signals. */
 #include "sys/temp.h"
 
 #include <setjmp.h>
@@ -63,7 +64,7 @@ static void test_no_place(void **state)
     unsetenv("TMPDIR");
 }
 
-/* A signal that ends the process takes the directory away first. */
+/* A signal that ends the process removes the directory first. */
 static void test_signal(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void test_signal(void **state)
     close(ends[1]);
 }
 
-/* A directory that was left is another process's. */
+/* temp_leave leaves the directory to another process. */
 static void test_leave(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "unwind/arch.h"
+#include "arch/machine.h"
 #include "unwind/foreign.h"
 #include "unwind/registry.h"
 
@@ -18,7 +18,7 @@ typedef struct files {
     size_t size[OBJECTS], n;
 } files;
 
-/* The objects of this very process, from their files: as another process would see them. */
+/* Adds an object of this process, read from its file as another process would. */
 static int on_object(struct dl_phdr_info *i, size_t size, void *p)
 {
     files *f = p;
@@ -41,7 +41,7 @@ static int on_object(struct dl_phdr_info *i, size_t size, void *p)
     return 0;
 }
 
-/* Frames of callers, redzones of AddressSanitizer included. */
+/* Copies the frames of callers, including redzones of AddressSanitizer. */
 __attribute__((no_sanitize("address"))) static char *copy_stack(uintptr_t from, size_t n)
 {
     char *bytes = malloc(n);
@@ -55,8 +55,8 @@ static NOINLINE void compare_here(unwind_registry *r, unwind_snapshot *foreign)
     uintptr_t here[FRAMES], there[FRAMES];
     unwind_stack stack = unwind_stack_here();
     unwind_regs from = unwind_regs_here();
-    unwind_result a = unwind(snapshot_enter(registry_door(r)), &from, &stack, here, FRAMES);
-    snapshot_leave(registry_door(r));
+    unwind_result a = unwind(snapshot_enter(registry_gate(r)), &from, &stack, here, FRAMES);
+    snapshot_leave(registry_gate(r));
     size_t n = stack.hi - from.sp;
     char *bytes = copy_stack(from.sp, n);
     unwind_result b = unwind_copy(foreign, &from, UNWIND_KNOWN_FP | UNWIND_KNOWN_THIRD,
@@ -87,7 +87,7 @@ static void test_files(void **state)
     registry_close(r);
 }
 
-/* Code of no object is not looked for in this process. */
+/* Code outside of the given objects is not searched in this process. */
 static void test_unknown(void **state)
 {
     (void)state;

@@ -1,11 +1,12 @@
 #include "support/test.h"
 
-#include "unwind/code.h"
+#include "arch/code.h"
 #include "unwind/object.h"
 
 #include <sys/mman.h>
 
-/* One segment at 0x1000: .eh_frame_hdr, then .eh_frame with one CIE and one function at [0x2000, 0x2020). */
+/* One segment at 0x1000: .eh_frame_hdr, then .eh_frame with one CIE and one function at [0x2000,
+ * 0x2020). */
 enum { AT = 0x1000, CODE = 0x2000, HDR = 20, PAGE = 4096 };
 
 static const uint8_t segment[] = {
@@ -38,11 +39,12 @@ static void test_rules(void **state)
     assert_u64(object_rule(&o, CODE + 0x1f, &hit), rule_make(RULE_SP, 16, 2, 0));
     assert_u64(object_rule(&o, CODE + 0x20, &hit), RULE_NONE);
     assert_u64(object_rule(&o, CODE - 1, &hit), RULE_NONE);
-    o.hi = CODE + 0x10; /* it does not end in this object */
+    o.hi = CODE + 0x10; /* the function does not end in this object */
     assert_u64(object_rule(&o, CODE, &hit), RULE_NONE);
 }
 
-/* Every cut and every changed byte of the headers: no rule, or one, but nothing behind the end (ASan). */
+/* Truncates the segment at every length and flips every byte.  The lookup finds a rule or none, and
+ * does not read past the end (ASan). */
 static void test_cut(void **state)
 {
     (void)state;
@@ -72,11 +74,11 @@ static void test_encodings(void **state)
         uint32_t n;
     } cases[] = {
         {0, 2, false, 0},    /* version */
-        {1, 0xff, false, 0}, /* .eh_frame is not named */
+        {1, 0xff, false, 0}, /* no address of .eh_frame */
         {1, 0x9b, false, 0}, /* indirect */
         {2, 0xff, true, 0},  /* no count */
         {3, 0xff, true, 0},  /* no table */
-        {3, 0x1b, true, 0},  /* of another form */
+        {3, 0x1b, true, 0},  /* in another format */
         {0, 1, true, 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -90,17 +92,17 @@ static void test_encodings(void **state)
     }
 }
 
-/* Pages of an object that may go are asked about: it goes. */
+/* An unloadable object is unmapped.  Its pages are checked before they are read. */
 static void test_gone(void **state)
 {
     (void)state;
     uint8_t *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(p != MAP_FAILED);
-    uint8_t *bytes = p + PAGE - 50; /* the FDE lies across the boundary */
+    uint8_t *bytes = p + PAGE - 50; /* the FDE crosses the page boundary */
     memcpy(bytes, segment, sizeof segment);
     unwind_object o = object(bytes, sizeof segment);
     object_hit hit;
-    o.ask = true;
+    o.unloadable = true;
     assert_u64(object_rule(&o, CODE, &hit), rule_make(RULE_SP, 8, 0, 0));
     assert_int_equal(mprotect(p + PAGE, PAGE, PROT_NONE), 0);
     assert_u64(object_rule(&o, CODE, &hit), RULE_NONE);
@@ -131,7 +133,7 @@ static void test_calls(void **state)
         {{0, 0, 0xff, 0x90, 1, 2, 0, 0}, true, 0},    /* call *n(%rax) */
         {{0, 0xff, 0x94, 0xc7, 1, 2, 0, 0}, true, 0}, /* call *n(%rdi,%rax,8) */
         {{0, 0, 0, 0, 0, 0, 0xff, 0xe0}, false, 0},   /* jmp *%rax */
-        {{0, 0, 0, 0, 0, 0, 0xff, 0x14}, false, 0},   /* cut short */
+        {{0, 0, 0, 0, 0, 0, 0xff, 0x14}, false, 0},   /* truncated call */
         {{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, false, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -8,7 +8,8 @@
 #include <sched.h>
 #include <sys/auxv.h>
 
-/* In every Debian, and nothing that this program links. */
+/* Libraries of a standard Debian installation that this program is not linked with; the test uses
+ * the first that loads. */
 static const char *const some[] = {"libanl.so.1",          "libutil.so.1",      "libnss_files.so.2",
                                    "libBrokenLocale.so.1", "libthread_db.so.1", "libmemusage.so"};
 
@@ -16,7 +17,7 @@ static void *open_some(void)
 {
     for (size_t i = 0; i < ARRAY_LEN(some); i++) {
         void *h = dlopen(some[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-        if (h) { /* there already: closing it would not unload it */
+        if (h) { /* already loaded: closing it would not unload it */
             dlclose(h);
             continue;
         }
@@ -29,7 +30,7 @@ static void *open_some(void)
 
 static uint32_t rule_of(unwind_registry *r, uintptr_t pc)
 {
-    const unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    const unwind_snapshot *s = atomic_load(&registry_gate(r)->current);
     for (uint32_t i = 0; i < s->n_objects; i++)
         if (pc >= s->objects[i]->lo && pc < s->objects[i]->hi)
             return object_rule(s->objects[i], pc, &(object_hit){0});
@@ -42,9 +43,9 @@ static void test_objects(void **state)
     err e = {0};
     unwind_registry *r = registry_open(NULL, &e);
     assert_non_null(r);
-    assert_null(atomic_load(&registry_door(r)->current));
+    assert_null(atomic_load(&registry_gate(r)->current));
     assert_ok(registry_refresh(r, &e), &e);
-    const unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    const unwind_snapshot *s = atomic_load(&registry_gate(r)->current);
     for (uint32_t i = 1; i < s->n_objects; i++)
         assert_true(s->objects[i - 1]->hi <= s->objects[i]->lo);
     assert_int_not_equal(rule_of(r, (uintptr_t)test_objects), RULE_NONE);
@@ -54,12 +55,12 @@ static void test_objects(void **state)
     for (uint32_t i = 0; i < s->n_objects; i++)
         found |= s->objects[i]->lo <= vdso + 0x1000 && vdso < s->objects[i]->hi;
     assert_true(found);
-    assert_ok(registry_refresh(r, &e), &e); /* nothing happened */
+    assert_ok(registry_refresh(r, &e), &e); /* nothing changed */
     assert_u64(registry_count(r).snapshots, 1);
     registry_close(r);
 }
 
-/* What a handler looks at stays until it has left. */
+/* A snapshot stays mapped until the handler that reads it has left. */
 static void test_comes_and_goes(void **state)
 {
     (void)state;
@@ -76,26 +77,26 @@ static void test_comes_and_goes(void **state)
     uint32_t with = registry_count(r).objects;
     assert_true(with > before && registry_count(r).bytes > bytes && !registry_count(r).waiting);
 
-    unwind_snapshot *s = snapshot_enter(registry_door(r));
+    unwind_snapshot *s = snapshot_enter(registry_gate(r));
     assert_u64(s->n_objects, with);
     dlclose(h);
     assert_ok(registry_refresh(r, &e), &e);
     assert_u64(registry_count(r).objects, before);
     assert_u64(registry_count(r).waiting, 1);
-    uint64_t rows = 0; /* under ASan and valgrind: all of it is still there */
+    uint64_t rows = 0; /* reads everything, so that ASan and valgrind can check it */
     for (uint32_t i = 0; i < s->n_objects; i++) {
         const unwind_table *t = atomic_load(&s->objects[i]->table);
         for (uint32_t k = 0; t && k < t->n_rows; k++) rows += t->rows[k].rule;
     }
     assert_true(rows > 0);
-    snapshot_leave(registry_door(r));
+    snapshot_leave(registry_gate(r));
     assert_ok(registry_refresh(r, &e), &e);
     assert_u64(registry_count(r).waiting, 0);
     assert_u64(registry_count(r).bytes, bytes);
 
-    (void)snapshot_enter(registry_door(r)); /* a thread that the child of a fork does not have */
+    (void)snapshot_enter(registry_gate(r)); /* a thread that the child does not have */
     registry_forked(r);
-    assert_u64(atomic_load(&registry_door(r)->readers), 0);
+    assert_u64(atomic_load(&registry_gate(r)->readers), 0);
     registry_close(r);
 }
 
@@ -103,8 +104,8 @@ static NOINLINE size_t walk_here(unwind_registry *r, uintptr_t *pc)
 {
     unwind_stack stack = unwind_stack_here();
     unwind_regs from = unwind_regs_here();
-    unwind_result u = unwind(snapshot_enter(registry_door(r)), &from, &stack, pc, 64);
-    snapshot_leave(registry_door(r));
+    unwind_result u = unwind(snapshot_enter(registry_gate(r)), &from, &stack, pc, 64);
+    snapshot_leave(registry_gate(r));
     assert_int_equal(u.end, UNWIND_WHOLE);
     return u.n;
 }
@@ -121,7 +122,7 @@ static void test_budget(void **state)
     assert_ok(registry_compile_all(r, &e), &e);
     registry_counts n = registry_count(r);
     assert_true(n.bytes <= 64 << 10 && n.over_budget > 0 && n.over_budget < n.objects);
-    uintptr_t pc[64]; /* objects beyond the budget have stacks all the same */
+    uintptr_t pc[64]; /* unwinding also works without a compiled table */
     assert_true(walk_here(r, pc) > 4);
     registry_close(r);
 }
@@ -140,7 +141,8 @@ static void test_here(void **state)
     registry_close(r);
 }
 
-/* Only objects that were really met get a table, and stacks are the same before and after. */
+/* Tables are compiled only for objects that handlers have looked up, and do not change the
+ * stacks. */
 static void test_hot(void **state)
 {
     (void)state;
@@ -152,9 +154,9 @@ static void test_hot(void **state)
     size_t n = walk_here(r, before);
     assert_ok(registry_compile(r, &e), &e);
     assert_u64(registry_count(r).compiled, 0);
-    unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    unwind_snapshot *s = atomic_load(&registry_gate(r)->current);
     for (unsigned i = 0; i < REGISTRY_HOT; i++) {
-        memset(s->cache, 0, sizeof s->cache); /* every rule is looked up */
+        memset(s->cache, 0, sizeof s->cache); /* so that every rule is looked up */
         assert_u64(walk_here(r, before), n);
     }
     assert_ok(registry_compile(r, &e), &e);
@@ -163,11 +165,11 @@ static void test_hot(void **state)
     memset(s->cache, 0, sizeof s->cache);
     assert_u64(walk_here(r, after), n);
     assert_memory_equal(before + 2, after + 2,
-                        (n - 2) * sizeof *before); /* the test has two calls */
+                        (n - 2) * sizeof *before); /* two frames of this test differ */
     registry_close(r);
 }
 
-/* A handler finds a library that the registry has not seen, and forgets nothing that it knew. */
+/* A handler finds a library that the registry has not seen, without losing cached rules. */
 static void test_late(void **state)
 {
     (void)state;
@@ -175,7 +177,7 @@ static void test_late(void **state)
     unwind_registry *r = registry_open(NULL, &e);
     assert_non_null(r);
     assert_ok(registry_refresh(r, &e), &e);
-    unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    unwind_snapshot *s = atomic_load(&registry_gate(r)->current);
     assert_non_null(s->loader);
     struct link_map *m = open_some();
     uintptr_t pc[4], base = m->l_addr, code = 0;
@@ -185,16 +187,16 @@ static void test_late(void **state)
     unwind_regs from = {.pc = code + 0x40, .sp = (uintptr_t)&pc[0]};
     (void)unwind(s, &from, NULL, pc, 2);
     assert_u64(s->n_late, 1);
-    assert_true(s->late[0].o.lo == code && s->late[0].o.ask);
-    from.pc = 0x10000; /* code of no object: not again for 20 ms */
+    assert_true(s->late[0].o.lo == code && s->late[0].o.unloadable);
+    from.pc = 0x10000; /* an address outside every object: no new search for 20 ms */
     (void)unwind(s, &from, NULL, pc, 2);
     assert_u64(s->n_late, 1);
-    assert_true(s->look_after > 0);
+    assert_true(s->search_after > 0);
     assert_ok(registry_refresh(r, &e), &e);
-    s = atomic_load(&registry_door(r)->current);
-    assert_u64(s->n_late, 0); /* it is an object like the others now */
+    s = atomic_load(&registry_gate(r)->current);
+    assert_u64(s->n_late, 0); /* now an ordinary object */
     dlclose(m);
-    /* Gone without a refresh: its pages are asked about and not read. */
+    /* Unloaded without a refresh: its pages are checked and not read. */
     from.pc = code + 0x44;
     (void)unwind(s, &from, NULL, pc, 4);
     assert_ok(registry_refresh(r, &e), &e);
@@ -209,9 +211,9 @@ static void test_passive(void **state)
         &(registry_opts){.size = sizeof(registry_opts), .passive = true, .late = true}, &e);
     assert_non_null(r);
     assert_ok(registry_refresh(r, &e), &e);
-    const unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    const unwind_snapshot *s = atomic_load(&registry_gate(r)->current);
     assert_null(s->loader);
-    for (uint32_t i = 0; i < s->n_objects; i++) assert_true(s->objects[i]->ask);
+    for (uint32_t i = 0; i < s->n_objects; i++) assert_true(s->objects[i]->unloadable);
     uintptr_t pc[64];
     assert_true(walk_here(r, pc) > 4);
     registry_close(r);
@@ -230,14 +232,15 @@ static void *reader(void *p)
     while (!atomic_load(&k->stop)) {
         unwind_stack stack = {0};
         unwind_regs from = unwind_regs_here();
-        unwind_result u = unwind(snapshot_enter(registry_door(k->r)), &from, &stack, pc, 64);
-        snapshot_leave(registry_door(k->r));
+        unwind_result u = unwind(snapshot_enter(registry_gate(k->r)), &from, &stack, pc, 64);
+        snapshot_leave(registry_gate(k->r));
         atomic_fetch_add(u.end == UNWIND_WHOLE ? &k->whole : &k->other, 1);
     }
     return NULL;
 }
 
-/* Objects come and go while another thread looks: freed memory is unmapped, so looking there would fault. */
+/* Objects are loaded and unloaded while another thread reads: freed memory is unmapped, so a late
+ * read would fault. */
 static void test_racing(void **state)
 {
     (void)state;
@@ -255,7 +258,7 @@ static void test_racing(void **state)
         while (!i && !atomic_load(&k.whole)) sched_yield();
     }
     while (registry_count(k.r)
-               .waiting) { /* they go while the reader runs: at some time it is outside */
+               .waiting) { /* freed while the reader runs, once it is between two reads */
         sched_yield();
         assert_ok(registry_refresh(k.r, &e), &e);
     }

@@ -1,21 +1,22 @@
 #include "support/test.h"
 
-#include "unwind/unwind.h"
+#include "unwind/walk.h"
 
 #include <sys/mman.h>
 
-/* Stacks and code that exist only here: CODE is an object with a table, JIT is code of no object. */
+/* Invented stacks and code: CODE is an object with a table, JIT is code of no object. */
 enum { CODE = 0x400000, CODE_END = 0x401000, JIT = 0x900000, WORDS = 512 };
 
-/* 0x000: sp + 16; 0x100: fp + 16, fp saved; 0x200: the end; 0x300: none; 0x400: wide; 0x700: sp + 32, fp saved */
+/* 0x000: sp + 16; 0x100: fp + 16, fp saved; 0x200: the end; 0x300: none; 0x400: wide; 0x700: sp +
+ * 32, fp saved */
 static unwind_row rows[] = {
     {0x000, RULE_SP | 2 << 3}, {0x100, RULE_FP | 2 << 3 | 2 << 15}, {0x200, RULE_END},
     {0x300, RULE_NONE},        {0x400, RULE_WIDE | 0 << 3},         {0x500, RULE_WIDE | 1 << 3},
     {0x600, RULE_NONE},        {0x700, RULE_SP | 4 << 3 | 2 << 15}, {0x800, RULE_NONE},
 };
 static wide_rule wide[] = {
-    {.reg = 6, .deref = 1, .offset = -8, .fp = PLACE_BY_FP, .fp_at = 0}, /* aligned anew */
-    {.reg = 10, .offset = 0}, /* only where interrupted */
+    {.reg = 6, .deref = 1, .offset = -8, .fp = PLACE_BY_FP, .fp_at = 0}, /* a realigned stack */
+    {.reg = 10, .offset = 0}, /* known only in an interrupted frame */
 };
 static uint32_t buckets[] = {1, 9, 9};
 static const unwind_table table = {CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets),
@@ -31,7 +32,7 @@ static unwind_snapshot *snapshot(void)
     return s;
 }
 
-/* Code made at run time: `call *%rax` again and again, so that every even address is behind a call. */
+/* Code generated at run time: repeated `call *%rax`, so that every even address follows a call. */
 static int map_jit(void **state)
 {
     (void)state;
@@ -53,7 +54,8 @@ typedef struct want {
     uintptr_t pc[4];
 } want;
 
-/* A copy at an odd address, and the words themselves made useless: nothing but the copy may be read. */
+/* Walks a copy at an odd address while the words themselves are overwritten: only the copy may be
+ * read. */
 static unwind_result over_copy(unwind_snapshot *s, const unwind_regs *from, unsigned known,
                                uintptr_t *pc, size_t max)
 {
@@ -69,7 +71,7 @@ static void check(const char *name, unwind_regs from, want w, size_t max)
 {
     unwind_snapshot *s = snapshot();
     unwind_stack stack = {at(0), at(WORDS)};
-    for (unsigned round = 0; round < 4; round++) { /* table, cache, bounds not known, copy */
+    for (unsigned round = 0; round < 4; round++) { /* table, cache, unknown bounds, copy */
         uintptr_t pc[16];
         unwind_result r = round < 3
                               ? unwind(s, &from, round < 2 ? &stack : NULL, pc, max)
@@ -146,13 +148,13 @@ static void test_guesses(void **state)
     check("back into code without a rule", r, (want){UNWIND_NO_RULE, 1, 2, {JIT, JIT + 0xf}}, 16);
     words[30] = at(20);
     words[31] = JIT + 0x20;
-    check("frame pointers in a circle", r, (want){UNWIND_NO_RULE, 1, 2, {JIT, JIT + 0xf}}, 16);
+    check("frame pointers in a cycle", r, (want){UNWIND_NO_RULE, 1, 2, {JIT, JIT + 0xf}}, 16);
     words[30] = words[31] = 0;
     check("zeros at the end", r, (want){UNWIND_WHOLE, 1, 2, {JIT, JIT + 0xf}}, 16);
     r.fp = 3;
     check("no frame pointer", r, (want){UNWIND_NO_RULE, 0, 1, {JIT}}, 16);
-    words[11] = CODE + 0x400; /* a call would have left 0x3ff behind it */
-    check("a return address made by hand", (unwind_regs){.pc = CODE, .sp = at(10)},
+    words[11] = CODE + 0x400; /* a call would have pushed an address whose predecessor is 0x3ff */
+    check("a return address that no call pushed", (unwind_regs){.pc = CODE, .sp = at(10)},
           (want){UNWIND_WHOLE, 0, 2, {CODE, CODE + 0x3ff}}, 16);
 }
 
@@ -161,17 +163,17 @@ static void test_wide(void **state)
     (void)state;
     memset(words, 0, sizeof words);
     words[20] = at(60); /* rbp of the caller */
-    words[19] = at(40); /* where the stack was before */
+    words[19] = at(40); /* the stack before realignment */
     words[39] = CODE + 0x101;
     words[60] = 0;
     words[61] = CODE + 0x201;
-    check("aligned anew", (unwind_regs){.pc = CODE + 0x400, .sp = at(10), .fp = at(20)},
+    check("realigned stack", (unwind_regs){.pc = CODE + 0x400, .sp = at(10), .fp = at(20)},
           (want){UNWIND_WHOLE, 0, 3, {CODE + 0x400, CODE + 0x100, CODE + 0x200}}, 16);
-    check("a register nobody knows", (unwind_regs){.pc = CODE + 0x500, .sp = at(10), .fp = at(20)},
+    check("an unknown register", (unwind_regs){.pc = CODE + 0x500, .sp = at(10), .fp = at(20)},
           (want){UNWIND_NO_RULE, 0, 1, {CODE + 0x500}}, 16);
 }
 
-/* Of a blocked thread only pc and sp are known. */
+/* For a blocked thread only pc and sp are known. */
 static void test_copy(void **state)
 {
     (void)state;
@@ -188,7 +190,7 @@ static void test_copy(void **state)
     assert_int_equal(u.end, UNWIND_WHOLE);
     assert_u64(u.n, 4);
     assert_u64(pc[3], CODE + 0x200);
-    words[11] = CODE + 0x101; /* needs fp, and nobody saved it */
+    words[11] = CODE + 0x101; /* needs fp, which no frame saved */
     u = over_copy(s, &from, 0, pc, 8);
     assert_int_equal(u.end, UNWIND_NO_REGISTER);
     assert_u64(u.n, 2);
@@ -196,7 +198,7 @@ static void test_copy(void **state)
     u = over_copy(s, &from, UNWIND_KNOWN_FP, pc, 8);
     assert_int_equal(u.end, UNWIND_WHOLE);
     assert_u64(u.n, 3);
-    words[11] = JIT; /* no rule, and a frame pointer that means nothing */
+    words[11] = JIT; /* no rule, and a meaningless frame pointer */
     u = over_copy(s, &from, 0, pc, 8);
     assert_int_equal(u.end, UNWIND_NO_REGISTER);
     assert_u64(u.guesses, 0);
@@ -214,7 +216,7 @@ static void test_copy_bounds(void **state)
     words[11] = CODE + 0x201;
     unwind_regs from = {.pc = CODE, .sp = at(10)};
     for (size_t n = 0; n <= 24; n++) {
-        char *bytes = malloc(n ? n : 1); /* ASan finds what is read behind it */
+        char *bytes = malloc(n ? n : 1); /* so that ASan detects reads past the end */
         assert_non_null(bytes);
         memcpy(bytes, &words[10], n);
         unwind_result u = unwind_copy(s, &from, 0, &(stack_copy){at(10), bytes, n}, pc, 8);
@@ -223,7 +225,7 @@ static void test_copy_bounds(void **state)
     }
     memmove((char *)&words[64] + 3, &words[11], 8);
     unwind_result u = unwind_copy(s, &from, 0, &(stack_copy){at(11) - 3, &words[64], 64}, pc, 8);
-    assert_u64(u.n, 2); /* a base that is not aligned: the word is taken from its address */
+    assert_u64(u.n, 2); /* an unaligned base: words are read at their addresses */
     assert_int_equal(unwind_copy(s, &from, 0, &(stack_copy){at(12), words, 64}, pc, 8).end,
                      UNWIND_UNREADABLE);
     free(s);
@@ -270,36 +272,38 @@ static void test_stub(void **state)
         }
 }
 
-/* Without known bounds pages are asked about: neither a hole nor a page without rights is touched. */
+/* Without known bounds the kernel checks each page: neither holes nor unreadable pages are
+ * touched. */
 static void test_probes(void **state)
 {
     (void)state;
-    enum { PAGE = 4096, PAGES = 80 };
-    char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    enum { PAGE_SIZE = 4096, PAGES = 80 };
+    char *p =
+        mmap(NULL, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(p != MAP_FAILED);
     unwind_snapshot *s = snapshot();
     uintptr_t pc[8], base = (uintptr_t)p;
-    unwind_regs r = {.pc = CODE + 0x100, .sp = base + 256, .fp = base + 3 * PAGE};
-    uintptr_t *frame = (uintptr_t *)r.fp;
-    frame[1] = CODE + 0x201;
+    unwind_regs r = {.pc = CODE + 0x100, .sp = base + 256, .fp = base + 3 * PAGE_SIZE};
+    uintptr_t *slots = (uintptr_t *)r.fp;
+    slots[1] = CODE + 0x201;
     assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_WHOLE);
-    assert_int_equal(mprotect(p + 2 * PAGE, PAGE, PROT_NONE), 0);
+    assert_int_equal(mprotect(p + 2 * PAGE_SIZE, PAGE_SIZE, PROT_NONE), 0);
     assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_UNREADABLE);
-    assert_int_equal(munmap(p + 2 * PAGE, PAGE), 0);
+    assert_int_equal(munmap(p + 2 * PAGE_SIZE, PAGE_SIZE), 0);
     assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_UNREADABLE);
-    r.sp = base + 3 * PAGE + 8; /* just behind the hole: its red zone is not there */
-    r.fp = base + 4 * PAGE;
-    frame = (uintptr_t *)r.fp;
-    frame[1] = CODE + 0x201;
+    r.sp = base + 3 * PAGE_SIZE + 8; /* just above the hole: its red zone is missing */
+    r.fp = base + 4 * PAGE_SIZE;
+    slots = (uintptr_t *)r.fp;
+    slots[1] = CODE + 0x201;
     assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_WHOLE);
-    r.fp = base + (4 + UNWIND_PROBES_MAX) * PAGE; /* further than it asks */
-    frame = (uintptr_t *)r.fp;
-    frame[1] = CODE + 0x201;
+    r.fp = base + (4 + UNWIND_PROBES_MAX) * PAGE_SIZE; /* beyond the probed pages */
+    slots = (uintptr_t *)r.fp;
+    slots[1] = CODE + 0x201;
     assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_UNREADABLE);
-    unwind_stack stack = {base + 3 * PAGE, base + PAGES * PAGE};
+    unwind_stack stack = {base + 3 * PAGE_SIZE, base + PAGES * PAGE_SIZE};
     assert_int_equal(unwind(s, &r, &stack, pc, 8).end, UNWIND_WHOLE);
     free(s);
-    munmap(p, PAGES * PAGE);
+    munmap(p, PAGES * PAGE_SIZE);
 }
 
 static void test_missed(void **state)
@@ -314,14 +318,31 @@ static void test_missed(void **state)
     free(s);
 }
 
+/* The end address of an object is not part of it; the next object may begin there. */
+static void test_object_ends(void **state)
+{
+    (void)state;
+    unwind_snapshot *s = calloc(1, sizeof *s + 2 * sizeof(void *));
+    unwind_object next = {.lo = CODE_END, .hi = CODE_END + 0x1000};
+    assert_non_null(s);
+    s->n_objects = 2;
+    s->objects[0] = &code, s->objects[1] = &next;
+    assert_ptr_equal(walk_object(s, CODE), &code);
+    assert_ptr_equal(walk_object(s, CODE_END - 1), &code);
+    assert_ptr_equal(walk_object(s, CODE_END), &next);
+    assert_null(walk_object(s, CODE - 1));
+    assert_null(walk_object(s, next.hi));
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_bad_registers),
-        cmocka_unit_test(test_guesses),     cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_probes),      cmocka_unit_test(test_stub),
-        cmocka_unit_test(test_missed),      cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_copy_bounds),
+        cmocka_unit_test(test_object_ends),   cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_bad_registers), cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_wide),          cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_stub),          cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_copy),          cmocka_unit_test(test_copy_bounds),
     };
     return cmocka_run_group_tests(tests, map_jit, NULL);
 }

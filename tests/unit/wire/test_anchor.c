@@ -1,4 +1,4 @@
-/* Dates for clocks that do not count from 1970. */
+/* Moves profiles whose clock does not count from 1970 to Unix time. */
 #include "wire/anchor.h"
 
 #include "model/builder.h"
@@ -26,7 +26,8 @@ static void put_profile(builder *b, uint64_t start, uint64_t length, const uint6
     if (n) builder_sample(b, &(sample){.times = times, .n_times = n});
 }
 
-/* [100, 150) with observations at 100 and 140, and a window [90, 130) without any; then one that has a date. */
+/* Builds a profile [100, 150) with observations at 100 and 140, and one with only a window [90,
+ * 130); with dated_too, also one that has a date. */
 static void make(made *x, int64_t date, bool dated_too)
 {
     builder b;
@@ -62,26 +63,26 @@ static void test_which_date(void **state)
         const char *name;
         time_anchor t;
         int64_t date;
-        uint64_t first; /* of the second profile, which begins at 90; 0: nothing was moved */
+        uint64_t first; /* start of the second profile, which was 90; 0: nothing was moved */
         const char *value;
     } t[] = {
         {"nothing is known", {0}, 0, 0, NULL},
-        {"a date alone moves nothing: nobody asked", {0}, 5000, 0, NULL},
-        {"given: the beginning", {.given = 7000, .modified = 9000}, 5000, 7000, "dated as told"},
+        {"a date in the file alone moves nothing", {0}, 5000, 0, NULL},
+        {"given: the start", {.given = 7000, .modified = 9000}, 5000, 7000, "dated as requested"},
         {"date in the file", {.modified = 9000}, 5000, 5000, "dated by the file itself"},
-        {"written: the last observation, 140",
+        {"modification time: of the last observation, 140",
          {.modified = WRITTEN, .arrival = 9999},
          0,
          WRITTEN - 50,
          "dated by the modification time of the file"},
         {"arrived", {.arrival = 9999}, 0, 9999 - 50, "dated by the time of arrival"},
-        {"written before 2000 is no date",
+        {"a modification time before 2000 is ignored",
          {.modified = 900000, .arrival = 9999},
          0,
          9999 - 50,
          "dated by the time of arrival"},
-        {"too early for what was recorded", {.arrival = 50}, 0, 0, NULL},
-        {"beyond 64 bits", {.given = UINT64_MAX - 3}, 0, 0, NULL},
+        {"earlier than the length of the recording", {.arrival = 50}, 0, 0, NULL},
+        {"the end does not fit in 64 bits", {.given = UINT64_MAX - 3}, 0, 0, NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
         made x;
@@ -100,7 +101,7 @@ static void test_which_date(void **state)
     }
 }
 
-/* One profile of a file may know its date: it stays. */
+/* A profile that has a date is not moved. */
 static void test_dated_stay(void **state)
 {
     (void)state;
@@ -112,7 +113,7 @@ static void test_dated_stay(void **state)
     assert_int_equal(x.m.profiles.v[2].time_unix_nano, 1000);
     assert_int_equal(x.m.profiles.v[2].attrs.n, 1);
     assert_int_equal(x.m.profiles.v[0].attrs.n, 3);
-    made y = x; /* a second anchor finds nothing to do */
+    made y = x; /* a second call moves nothing */
     anchor(&y, (time_anchor){.given = 1});
     assert_false(y.moved);
     assert_int_equal(time_at(&y, 0, 1), 9000);
@@ -128,7 +129,7 @@ static void test_plain(void **state)
     assert_true(x.moved);
     assert_int_equal(x.m.profiles.v[0].time_unix_nano, 7010);
     assert_int_equal(x.m.profiles.v[0].attrs.n, 1);
-    assert_int_equal(x.l.n, 0); /* nothing is unknown any more */
+    assert_int_equal(x.l.n, 0); /* no unknown epoch is left */
     for (size_t i = 0; i < x.m.dict.strings.n; i++)
         assert_false(str_starts(x.m.dict.strings.v[i], STR("kiln.time.")));
     arena_free(&x.a);
@@ -144,7 +145,7 @@ static void test_memory(void **state)
         make(&x, 0, true);
         x.a.budget = x.a.used + budget;
         done = anchor_times(&x.m, &(time_anchor){.arrival = 9000}, NULL, &x.a, &x.moved, &e);
-        if (!done) assert_int_equal(e.code, ERR_LIMIT);
+        if (!done) assert_int_equal(e.code, ERR_MEMORY);
         arena_free(&x.a);
     }
     assert_true(done);

@@ -1,4 +1,4 @@
-/* Which layout?  Judged by bytes that protoc and other people's profilers made. */
+/* Layout detection on bytes written by protoc and by other profilers. */
 #include "base/buf.h"
 #include "wire/layout.h"
 #include "wire/pb.h"
@@ -17,7 +17,7 @@ static const char *src_root(void)
     return s ? s : ".";
 }
 
-/* The file's bytes; NULL when there is none. */
+/* Returns the bytes of a file; NULL if it does not exist. */
 static char *slurp(const char *path, size_t *n)
 {
     FILE *f = fopen(path, "rb");
@@ -94,7 +94,7 @@ static void vectors(void **state)
         }
 }
 
-/* Small messages fit several layouts and mean the same in all of them. */
+/* Small messages fit several layouts and have the same meaning in all of them. */
 static void small_vectors(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static bool class_is(str class, layout_verdict v)
     if (str_eq(class, STR("unique"))) return v.confidence == LAYOUT_UNIQUE;
     bool tie = v.confidence == LAYOUT_TIE_RULE || v.confidence == LAYOUT_TIE_EQUAL;
     if (str_eq(class, STR("tie-broken"))) return tie;
-    /* Rule (d) decides between v1.8 and v1.9, though the readings differ. */
+    /* Rule (d) decides between v1.8 and v1.9 although they decode differently. */
     return v.confidence == LAYOUT_AMBIGUOUS || (v.layout == LAYOUT_1_9 && tie);
 }
 
@@ -179,7 +179,7 @@ static void corpus(void **state)
         const char *name;
         layout l;
     } cases[] = {
-        {"sig-profiling-profile.v1_9.otlp", LAYOUT_1_8}, /* whatever its name says */
+        {"sig-profiling-profile.v1_9.otlp", LAYOUT_1_8}, /* despite its name */
         {"async45-alloc.otlp", LAYOUT_1_10},             /* writes values unpacked */
         {"async45-cpu-threads.otlp", LAYOUT_1_10},
         {"async45-jfrconv-alloc.otlp", LAYOUT_1_10},
@@ -233,7 +233,7 @@ static void evidence(void **state)
     }
 }
 
-/* ---- what is no profile ---- */
+/* ---- other signals and formats ---- */
 
 static void sub(buf *b, uint32_t number, buf *inner)
 {
@@ -241,7 +241,7 @@ static void sub(buf *b, uint32_t number, buf *inner)
     buf_free(inner);
 }
 
-/* resource, scope list and one item, as traces, metrics and logs all have it */
+/* Builds a resource, a scope list and one item, as in traces, metrics and logs. */
 static buf signal_with(buf *item)
 {
     buf out = {0}, rs = {0}, ss = {0}, resource = {0}, kv = {0}, value = {0};
@@ -333,7 +333,7 @@ static void none_says_why(void **state)
     (void)state;
     layout_verdict v = detect("\x0a\x05\x12\x03\x12\x7f\x00", 7);
     assert_int_equal(v.confidence, LAYOUT_NONE);
-    assert_string_equal(v.against, "ScopeProfiles field 2 wants 127 bytes, 1 are left (byte 4, at "
+    assert_string_equal(v.against, "ScopeProfiles field 2 needs 127 bytes, 1 are left (byte 4, at "
                                    "resource_profiles[0].scope_profiles[0])");
     v = detect("\x18\x01", 2);
     assert_string_equal(v.against, "ProfilesData has no field 3 (byte 0)");
@@ -343,7 +343,7 @@ static void none_says_why(void **state)
     assert_int_equal(v.layout, LAYOUT_CURRENT);
 }
 
-/* A cut message fits nothing, but most cuts still show what it was. */
+/* A truncated message fits no layout, but detection still finds the right one for most lengths. */
 static void cut_messages(void **state)
 {
     (void)state;
@@ -353,12 +353,13 @@ static void cut_messages(void **state)
         size_t n, right = 0;
         char *p = vector(name, &n);
         for (size_t k = 0; k <= n; k++) {
-            char *copy = malloc(k + 1); /* its own block: a sanitizer sees one byte too far */
+            char *copy = malloc(
+                k + 1); /* separate memory, so that a sanitizer detects a read past the end */
             memcpy(copy, p, k);
             right += detect(copy, k).layout == l;
             free(copy);
         }
-        if (right < n / 4) fail_msg("%s: only %zu of %zu cuts are recognized", name, right, n);
+        if (right < n / 4) fail_msg("%s: only %zu of %zu prefixes are recognized", name, right, n);
         free(p);
     }
 }
@@ -380,7 +381,7 @@ static void changed_bytes(void **state)
     }
 }
 
-/* Arrays in arrays: an end to the walk before an end to the stack. */
+/* Nested arrays: the depth limit ends the walk before the stack overflows. */
 static void nested(void **state)
 {
     (void)state;
@@ -402,7 +403,7 @@ static void nested(void **state)
     }
 }
 
-/* Forty thousand samples: the telling field stands behind them. */
+/* The only field that distinguishes the layouts follows forty thousand samples. */
 static void far_evidence(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* Splits inputs into payloads, from memory and from a slow source. */
 #include "wire/frames.h"
 
 #include <setjmp.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A source that hands out at most `step` bytes a call. */
+/* A source that returns at most `step` bytes per call. */
 typedef struct slow {
     source s;
     str left;
@@ -25,7 +26,7 @@ static bool slow_read(source *s, void *p, size_t n, size_t *got, err *e)
     return true;
 }
 
-/* Payloads as "kind@offset:bytes;" so that a case is one string. */
+/* Writes payloads as "kind@offset:bytes;", so that a case is one string. */
 static void walk(frames *f, buf *out, err *e)
 {
     for (payload p; frames_next(f, &p, e);)
@@ -46,23 +47,23 @@ static const struct {
     {"one frame", {"\0\0\0\4\x0a\x02hi", 8}, FRAMING_LENGTHS, "pb@4:\x0a\x02hi;", NULL},
     {"two frames", {"\0\0\0\1a\0\0\0\2bc", 11}, FRAMING_LENGTHS, "pb@4:a;pb@9:bc;", NULL},
     {"an empty frame", {"\0\0\0\0\0\0\0\1z", 9}, FRAMING_LENGTHS, "pb@8:z;", NULL},
-    {"nothing but empty frames",
+    {"only empty frames",
      {"\0\0\0\0\0\0\0\0", 8},
      FRAMING_LENGTHS,
      "",
      "2 empty frames and nothing else"},
-    {"zeros behind a frame", {"\0\0\0\1z\0\0\0\0", 9}, FRAMING_LENGTHS, "pb@4:z;", NULL},
+    {"zeros after a frame", {"\0\0\0\1z\0\0\0\0", 9}, FRAMING_LENGTHS, "pb@4:z;", NULL},
     {"JSON in frames",
      {"\0\0\0\2{}\0\0\0\4\x0a\x02hi", 14},
      FRAMING_LENGTHS,
      "json@4:{};pb@10:\x0a\x02hi;",
      NULL},
-    {"a frame cut off",
+    {"a truncated frame",
      {"\0\0\0\1a\0\0\0\x09zz", 11},
      FRAMING_LENGTHS,
      "pb@4:a;",
-     "frame wants 9 bytes, 2 are left"},
-    {"a length cut off",
+     "frame needs 9 bytes, 2 are left"},
+    {"a truncated length",
      {"\0\0\0\1a\0\0", 7},
      FRAMING_LENGTHS,
      "pb@4:a;",
@@ -79,7 +80,7 @@ static const struct {
      FRAMING_JSON,
      "json@0:{\"a\\\"}\":\"\\\\\"};json@14:{};",
      NULL},
-    {"leading blanks", {" \n\t{\"a\": 1}", 11}, FRAMING_JSON, "json@3:{\"a\": 1};", NULL},
+    {"leading spaces", {" \n\t{\"a\": 1}", 11}, FRAMING_JSON, "json@3:{\"a\": 1};", NULL},
     {"byte order mark", {"\xef\xbb\xbf{} ", 6}, FRAMING_JSON, "json@3:{};", NULL},
     {"without an end", {"{\"a\":1", 6}, FRAMING_JSON, "json@0:{\"a\":1;", NULL},
     {"garbage between", {"{} x {}", 7}, FRAMING_JSON, "json@0:{};json@3:x {};", NULL},
@@ -113,7 +114,8 @@ static void test_cases(void **state)
     }
 }
 
-/* Every payload costs a decoder: a stream of nothing but tiny ones ends at a named limit, in frames and as JSON lines. */
+/* The number of tiny payloads is limited, in frames and as JSON lines, because each runs a
+ * decoder. */
 static void test_tiny_payloads_are_counted(void **state)
 {
     (void)state;
@@ -133,7 +135,8 @@ static void test_tiny_payloads_are_counted(void **state)
     }
 }
 
-/* Whole payloads before a cut are all there is when the caller salvages; the place of the cut is known. */
+/* With `salvage`, the complete payloads before a truncated frame are returned, and cut_at is its
+ * offset. */
 static void test_salvage(void **state)
 {
     (void)state;
@@ -147,7 +150,7 @@ static void test_salvage(void **state)
     assert_false(frames_next(&f, &p, &e));
     assert_true(frames_ok(&f) && e.code == ERR_OK && f.cut);
     assert_int_equal(f.cut_at, 10);
-    f = frames_of((str){in + 10, 6}, 0, &a); /* nothing whole before it */
+    f = frames_of((str){in + 10, 6}, 0, &a); /* no complete payload before it */
     f.salvage = true;
     assert_false(frames_next(&f, &p, &e) || frames_ok(&f));
     arena_free(&a);
@@ -156,7 +159,7 @@ static void test_salvage(void **state)
 static void test_long_frames_tile(void **state)
 {
     (void)state;
-    /* 0x08000001 bytes: the first byte of the length could be a tag, so only tiling tells. */
+    /* 0x08000001 bytes: the first byte of the length could be a tag, so only the sum of the lengths decides. */
     size_t n = 0x08000001;
     char *p = calloc(1, n + 4);
     assert_non_null(p);
@@ -200,7 +203,7 @@ static void test_compressed_frames(void **state)
     buf_free(&in);
 }
 
-/* A stream needs memory for one payload, however long it is. */
+/* A stream needs memory for one payload, regardless of its length. */
 static void test_stream_is_bounded(void **state)
 {
     (void)state;

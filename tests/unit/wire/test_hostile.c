@@ -1,4 +1,5 @@
-/* Bytes that mean harm: what is said, at which byte, under which path.  The texts are API. */
+/* Decodes malformed messages and compares text, byte and path of the error, which are part of the
+ * API. */
 #include "../../support/test.h"
 #include "../../support/wiretext.h"
 
@@ -6,7 +7,7 @@
 
 #include <string.h>
 
-/* Two entries in each table but three strings; what a case adds stands before or after. */
+/* Tables with two entries each and three strings; a case adds entries before or after them. */
 #define MAPPINGS "1{} 1{ 1:1 } "
 #define LOCATIONS "2{} 2{ 2:16 } "
 #define FUNCTIONS "3{} 3{ 1:1 } "
@@ -24,17 +25,17 @@
 #define P "resource_profiles[0].scope_profiles[0].profiles[0]"
 #define S P ".samples[1]"
 #define NOT_UTF8 "61 ff 62"
-#define LONG_10 "ff ff ff ff ff ff ff ff ff 02" /* does not fit 64 bits */
+#define LONG_10 "ff ff ff ff ff ff ff ff ff 02" /* does not fit in 64 bits */
 
 typedef struct hostile {
     const char *name, *text; /* ^ is the byte of the error */
     const char *msg, *path;
-    unsigned how; /* what is special about it */
+    unsigned how; /* flags */
 } hostile;
 
 enum {
-    SOFT = 1,   /* breaks a rule, not the wire: lenient decoding takes it */
-    AT_END = 2, /* about the end of the input: nothing may follow */
+    SOFT = 1,   /* valid protobuf that violates a rule: lenient decoding accepts it */
+    AT_END = 2, /* the error is at the end of the input: nothing may follow */
     V1_8 = 4,
     V1_9 = 8,
 };
@@ -46,90 +47,92 @@ static layout layout_of(const hostile *h)
 
 static const hostile cases[] = {
     /* ---- the wire: varints ---- */
-    {"varint cut off", "^|80|", "varint runs past the end of the message", "", AT_END},
+    {"truncated varint", "^|80|", "varint runs past the end of the message", "", AT_END},
     {"tag without a value", "|08| ^", "varint runs past the end of the message", "", AT_END},
-    {"tag of eleven bytes", "^|ff ff ff ff ff ff ff ff ff ff 01|", "varint does not fit 64 bits",
+    {"tag of eleven bytes", "^|ff ff ff ff ff ff ff ff ff ff 01|", "varint does not fit in 64 bits",
      "", 0},
     {"tenth byte of a stack index is 2", SAMPLE("|08| ^|" LONG_10 "|"),
-     "varint does not fit 64 bits", S, 0},
+     "varint does not fit in 64 bits", S, 0},
     {"eleven bytes of a stack index", SAMPLE("|08| ^|80 80 80 80 80 80 80 80 80 80 00|"),
-     "varint does not fit 64 bits", S, 0},
+     "varint does not fit in 64 bits", S, 0},
     {"stack index runs out of its sample", SAMPLE("|08| ^|80|"),
      "varint runs past the end of the message", S, 0},
     {"link index runs out", SAMPLE("1:1 |18| ^|80 80|"), "varint runs past the end of the message",
      S, 0},
     {"value runs out of its list", SAMPLE("|22 02 05| ^|80|"),
      "varint runs past the end of the message", S ".values[1]", 0},
-    {"overlong value", SAMPLE("|22 0b 05| ^|" LONG_10 "|"), "varint does not fit 64 bits",
+    {"overlong value", SAMPLE("|22 0b 05| ^|" LONG_10 "|"), "varint does not fit in 64 bits",
      S ".values[1]", 0},
-    {"overlong unpacked value", SAMPLE("|20| ^|" LONG_10 "|"), "varint does not fit 64 bits", S, 0},
+    {"overlong unpacked value", SAMPLE("|20| ^|" LONG_10 "|"), "varint does not fit in 64 bits", S,
+     0},
     {"attribute index runs out", SAMPLE("|12 01| ^|80|"), "varint runs past the end of the message",
      S ".attribute_indices[0]", 0},
-    {"overlong address", "2{ 2{} 2{ |10| ^|" LONG_10 "| } }", "varint does not fit 64 bits",
+    {"overlong address", "2{ 2{} 2{ |10| ^|" LONG_10 "| } }", "varint does not fit in 64 bits",
      "dictionary.location_table[1]", 0},
-    {"overlong memory start", "2{ 1{ |08| ^|" LONG_10 "| } }", "varint does not fit 64 bits",
+    {"overlong memory start", "2{ 1{ |08| ^|" LONG_10 "| } }", "varint does not fit in 64 bits",
      "dictionary.mapping_table[0]", 0},
-    {"overlong line", "2{ 2{ 3{} 3{ |10| ^|" LONG_10 "| } } }", "varint does not fit 64 bits",
+    {"overlong line", "2{ 2{ 3{} 3{ |10| ^|" LONG_10 "| } } }", "varint does not fit in 64 bits",
      "dictionary.location_table[0].lines[1]", 0},
-    {"overlong start line", "2{ 3{ |20| ^|" LONG_10 "| } }", "varint does not fit 64 bits",
+    {"overlong start line", "2{ 3{ |20| ^|" LONG_10 "| } }", "varint does not fit in 64 bits",
      "dictionary.function_table[0]", 0},
     {"frame runs out of its list", "2{ 7{} 7{ |0a 03 01 02| ^|80| } }",
      "varint runs past the end of the message", "dictionary.stack_table[1].location_indices[2]", 0},
     {"overlong frame among many",
      "2{ 2{} 2{ 2:1 } 7{ |0a 4a| |0101010101010101010101010101010101010101010101010101010101010101|"
      "|0101010101010101010101010101010101010101010101010101010101010101| ^|" LONG_10 "| } }",
-     "varint does not fit 64 bits", "dictionary.stack_table[0].location_indices[64]", 0},
+     "varint does not fit in 64 bits", "dictionary.stack_table[0].location_indices[64]", 0},
     {"duration runs out", PROFILE("|20| ^|ff|"), "varint runs past the end of the message", P, 0},
-    {"overlong comment", PROFILE("|3a 0a| ^|" LONG_10 "|"), "varint does not fit 64 bits",
+    {"overlong comment", PROFILE("|3a 0a| ^|" LONG_10 "|"), "varint does not fit in 64 bits",
      P ".comment_strindices[0]", V1_8},
     {"overlong profile attribute", PROFILE("|5a 0b 01| ^|" LONG_10 "|") DICT,
-     "varint does not fit 64 bits", P ".attribute_indices[1]", 0},
-    {"overlong int value", VALUE("|18| ^|" LONG_10 "|"), "varint does not fit 64 bits",
+     "varint does not fit in 64 bits", P ".attribute_indices[1]", 0},
+    {"overlong int value", VALUE("|18| ^|" LONG_10 "|"), "varint does not fit in 64 bits",
      "dictionary.attribute_table[2].value", 0},
 
     /* ---- the wire: lengths ---- */
-    {"length past the end", "^|0a 05 00|", "field 1 wants 5 bytes, 1 are left", "", AT_END},
+    {"length past the end", "^|0a 05 00|", "field 1 needs 5 bytes, 1 are left", "", AT_END},
     {"length missing", "|0a| ^", "varint runs past the end of the message", "", AT_END},
     {"length of 4 GiB", "^|12 ff ff ff ff 0f| 5\"abc\"",
-     "field 2 wants 4294967295 bytes, 5 are left", "", AT_END},
+     "field 2 needs 4294967295 bytes, 5 are left", "", AT_END},
     {"length of 2^63", "1{ ^|12 80 80 80 80 80 80 80 80 80 01| }",
-     "field 2 wants 9223372036854775808 bytes, 0 are left", "resource_profiles[0]", 0},
+     "field 2 needs 9223372036854775808 bytes, 0 are left", "resource_profiles[0]", 0},
     {"length of 2^64 - 1", "2{ ^|2a ff ff ff ff ff ff ff ff ff 01| }",
-     "field 5 wants 18446744073709551615 bytes, 0 are left", "dictionary", 0},
-    {"overlong length", "2{ |2a| ^|" LONG_10 "| }", "varint does not fit 64 bits", "dictionary", 0},
+     "field 5 needs 18446744073709551615 bytes, 0 are left", "dictionary", 0},
+    {"overlong length", "2{ |2a| ^|" LONG_10 "| }", "varint does not fit in 64 bits", "dictionary",
+     0},
     {"sample longer than its profile", PROFILE("2{} ^|12 03 08 01|"),
-     "field 2 wants 3 bytes, 2 are left", P, 0},
+     "field 2 needs 3 bytes, 2 are left", P, 0},
     {"values longer than their sample", SAMPLE("1:1 ^|22 02 01|"),
-     "field 4 wants 2 bytes, 1 are left", S, 0},
+     "field 4 needs 2 bytes, 1 are left", S, 0},
     {"times longer than their sample", SAMPLE("^|2a 10 01 02 03|"),
-     "field 5 wants 16 bytes, 3 are left", S, 0},
+     "field 5 needs 16 bytes, 3 are left", S, 0},
     {"line longer than its location", "2{ 2{ 2:1 ^|1a 7f 08 01| } }",
-     "field 3 wants 127 bytes, 2 are left", "dictionary.location_table[0]", 0},
+     "field 3 needs 127 bytes, 2 are left", "dictionary.location_table[0]", 0},
     {"frames longer than their stack", "2{ 7{} 7{ ^|0a ff ff ff ff 07 01| } }",
-     "field 1 wants 2147483647 bytes, 1 are left", "dictionary.stack_table[1]", 0},
+     "field 1 needs 2147483647 bytes, 1 are left", "dictionary.stack_table[1]", 0},
     {"string longer than the dictionary", "2{ " STRINGS "^|2a 09 61 62| }",
-     "field 5 wants 9 bytes, 2 are left", "dictionary", 0},
+     "field 5 needs 9 bytes, 2 are left", "dictionary", 0},
     {"trace id longer than its link", "2{ 4{} 4{ ^|0a 10 01 02| } }",
-     "field 1 wants 16 bytes, 2 are left", "dictionary.link_table[1]", 0},
+     "field 1 needs 16 bytes, 2 are left", "dictionary.link_table[1]", 0},
     {"value longer than its attribute", "2{ 6{ ^|12 05 18| } }",
-     "field 2 wants 5 bytes, 1 are left", "dictionary.attribute_table[0]", 0},
+     "field 2 needs 5 bytes, 1 are left", "dictionary.attribute_table[0]", 0},
     {"string longer than its value", RESOURCE_ATTR("1\"k\" 2{ ^|0a 05 61| }"),
-     "field 1 wants 5 bytes, 1 are left", "resource_profiles[0].resource.attributes[0].value", 0},
+     "field 1 needs 5 bytes, 1 are left", "resource_profiles[0].resource.attributes[0].value", 0},
 
     /* ---- the wire: fixed numbers ---- */
     {"fixed64 of 7 bytes", PROFILE("2{} ^|19 01 02 03 04 05 06 07|"),
-     "field 3 wants 8 bytes, 7 are left", P, 0},
+     "field 3 needs 8 bytes, 7 are left", P, 0},
     {"unpacked time of 7 bytes", SAMPLE("^|29 01 02 03 04 05 06 07|"),
-     "field 5 wants 8 bytes, 7 are left", S, 0},
+     "field 5 needs 8 bytes, 7 are left", S, 0},
     {"packed times of 7 bytes", SAMPLE("^5<01020304050607>"),
      "packed timestamps_unix_nano has 7 bytes, not a multiple of 8", S ".timestamps_unix_nano[0]",
      0},
     {"packed times of 15 bytes", SAMPLE("5@1 ^5<0102030405060708090a0b0c0d0e0f>"),
      "packed timestamps_unix_nano has 15 bytes, not a multiple of 8", S ".timestamps_unix_nano[1]",
      0},
-    {"double of 4 bytes", VALUE("^|21 00 00 00 00|"), "field 4 wants 8 bytes, 4 are left",
+    {"double of 4 bytes", VALUE("^|21 00 00 00 00|"), "field 4 needs 8 bytes, 4 are left",
      "dictionary.attribute_table[2].value", 0},
-    {"unknown fixed32 of 3 bytes", "2{ 2{ ^|25 01 02 03| } }", "field 4 wants 4 bytes, 3 are left",
+    {"unknown fixed32 of 3 bytes", "2{ 2{ ^|25 01 02 03| } }", "field 4 needs 4 bytes, 3 are left",
      "dictionary.location_table[0]", 0},
 
     /* ---- the wire: tags ---- */
@@ -266,7 +269,7 @@ static const hostile cases[] = {
     {"the second of three samples", PROFILE("2{ 1:1 } 2{ ^1:7 } 2{ 1:8 }") DICT,
      "index 7 is outside stack_table, which has 2 entries", S ".stack_index", SOFT},
 
-    /* ---- text: every place ---- */
+    /* ---- text: every field ---- */
     {"string table", "2{ 5\"\" |2a 03 61| ^|ff 62| }", "string_table is not UTF-8: byte 0xff",
      "dictionary.string_table[1]", SOFT},
     {"surrogate", "2{ 5\"\" |2a 03| ^|ed a0 80| }", "string_table is not UTF-8: byte 0xed",
@@ -314,7 +317,7 @@ static const hostile cases[] = {
      P ".profile_id", V1_8 | SOFT},
 };
 
-/* Decodes an exact copy, so that a sanitizer sees every byte read beyond it. */
+/* Decodes a copy of exact size, so that a sanitizer detects a read past the end. */
 static bool decode_exact(const void *p, size_t n, const otlp_decode_opts *o, size_t *peak, err *e)
 {
     char *copy = malloc(n ? n : 1);
@@ -365,7 +368,7 @@ static void table(void **state)
                 if (!(h->how & SOFT))
                     check_case(h, &in, mark, o);
                 else if (!decode_exact(in.p, in.n, &o, NULL, &e))
-                    fail_msg("%s: lenient decoding refused it: %s", h->name, e.msg);
+                    fail_msg("%s: lenient decoding rejected it: %s", h->name, e.msg);
             }
         }
         buf_free(&in);
@@ -382,7 +385,7 @@ static void wrap(buf *b, uint32_t number)
     *b = out;
 }
 
-/* An AnyValue `depth` deep: arrays, or maps. */
+/* Builds an AnyValue of `depth` nested arrays or maps. */
 static buf nested(size_t depth, bool maps)
 {
     buf b = {0};
@@ -414,7 +417,7 @@ static void nesting_has_a_limit(void **state)
                 size_t peak;
                 bool ok = decode_exact(b.p, b.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT},
                                        &peak, &e);
-                /* An empty list is nested once and has no value inside: depth + 0 values. */
+                /* The innermost list is empty, so there are `depth` nested values. */
                 assert_int_equal(ok, depths[i] <= OTLP_MAX_DEPTH);
                 assert_true(peak <= 65536 + 24 * b.n);
                 if (!ok) {
@@ -438,7 +441,7 @@ static const char *const victims[] = {"v1_10/minimal.bin", "v1_10/nulls.bin", "v
 
 static void located(const err *e, size_t n)
 {
-    assert_true(e->code == ERR_MALFORMED || e->code == ERR_LIMIT);
+    assert_true(e->code == ERR_MALFORMED || err_exhausted(e));
     assert_true(e->offset <= n);
     assert_true(e->msg[0] != '\0' && strchr(e->msg, '\n') == NULL);
 }
@@ -464,7 +467,8 @@ static void cut_at_every_byte(void **state)
                 if (!decode_exact(in.p, n, &o, NULL, &e)) located(&e, n);
             }
         }
-        /* Whole only where a field of the top ends, and nothing refers to a table that is gone. */
+        /* A prefix is valid only if it ends after a top-level field and has no reference to a
+         * missing table. */
         assert_true(whole >= modes && whole <= 2 * modes);
         buf_free(&in);
     }
@@ -505,7 +509,7 @@ static void too_large_for_protobuf(void **state)
     model m;
     err e = {0};
     assert_false(otlp_decode("", (size_t)OTLP_MAX_BYTES + 1, NULL, &a, &m,
-                             &e)); /* refused before a byte is read */
+                             &e)); /* rejected before a byte is read */
     assert_int_equal(e.code, ERR_LIMIT);
     assert_string_equal(
         e.msg, "a message of 2147483648 bytes is larger than protobuf allows (2147483647)");

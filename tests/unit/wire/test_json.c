@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- reading: every case in memory, and through windows that cut it everywhere ---- */
+/* ---- reading: every case in memory, and through small windows of every size ---- */
 
 typedef struct drip {
     source base;
     str left;
-    size_t step; /* bytes a call */
+    size_t step; /* bytes per call */
 } drip;
 
 static bool drip_read(source *s, void *p, size_t n, size_t *got, err *e)
@@ -36,7 +36,7 @@ static bool drip_read(source *s, void *p, size_t n, size_t *got, err *e)
     return true;
 }
 
-/* All tokens as text, or "! sentence @byte". */
+/* Writes all tokens as text, or "! message @byte". */
 static void tokens_of(json *j, err *e, char *out, size_t n)
 {
     static const char *const marks[] = {
@@ -64,7 +64,8 @@ static void check_tokens(const char *name, str in, const char *want)
         json j = step ? json_open_source(&d.base, 4, &a, &e) : json_open(in.p, in.n, &a, &e);
         tokens_of(&j, &e, got, sizeof got);
         assert_true(e.code == ERR_OK || e.offset <= in.n);
-        assert_int_equal(json_next(&j), e.code == ERR_OK ? JSON_END : JSON_FAIL); /* stays so */
+        assert_int_equal(json_next(&j),
+                         e.code == ERR_OK ? JSON_END : JSON_FAIL); /* also on later calls */
         snprintf(label, sizeof label, "%s, step %zu: %s", name, step, got);
         char wanted[640];
         snprintf(wanted, sizeof wanted, "%s, step %zu: %s", name, step, want);
@@ -88,7 +89,7 @@ static const struct {
     C("scalar", "\t\r\n 17 \n", "n:17"),
     C("members", "{\"a\":1,\"b\" : [true,false,null] ,\"c\":{}}",
       "{ k:a n:1 k:b [ true false null ] k:c { } }"),
-    C("same again, indented", "{\n  \"a\": 1,\n          \"b\": \"x\"\n}\n", "{ k:a n:1 k:b s:x }"),
+    C("members, indented", "{\n  \"a\": 1,\n          \"b\": \"x\"\n}\n", "{ k:a n:1 k:b s:x }"),
     C("numbers", "[0,-0,-1.5,1e5,1E+05,2.25e-3,12345678901234567890]",
       "[ n:0 n:-0 n:-1.5 n:1e5 n:1E+05 n:2.25e-3 n:12345678901234567890 ]"),
     C("escapes", "[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"]", "[ s:\"\\/\b\f\n\r\t ]"),
@@ -97,14 +98,14 @@ static const struct {
     C("escaped key", "{\"\\u006bey\":1}", "{ k:key n:1 }"),
     C("unicode escapes", "[\"\\u00e9\\u20AC\"]", "[ s:\xc3\xa9\xe2\x82\xac ]"),
     C("surrogate pair", "[\"\\ud83d\\ude00!\"]", "[ s:\xf0\x9f\x98\x80! ]"),
-    C("UTF-8 as it is", "[\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"]",
+    C("unescaped UTF-8", "[\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"]",
       "[ s:\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 ]"),
     C("long string", "[\"0123456789abcdef0123456789abcdef0123456789\"]",
       "[ s:0123456789abcdef0123456789abcdef0123456789 ]"),
     C("DEL is allowed", "[\"\x7f\"]", "[ s:\x7f ]"),
 
     C("nothing", "", "! the input ends where a value should be @0"),
-    C("only blanks", "  \n", "! the input ends where a value should be @3"),
+    C("only spaces", "  \n", "! the input ends where a value should be @3"),
     C("garbage", "x", "! expected a value, found 'x' @0"),
     C("zero byte", "\0", "! expected a value, found byte 0x00 @0"),
     C("trailing garbage", "{} x", "! expected the end, found 'x' @3"),
@@ -120,21 +121,22 @@ static const struct {
     C("no colon", "{\"a\" 1}", "! expected a colon, found '1' @5"),
     C("no value", "{\"a\":}", "! expected a value, found '}' @5"),
     C("bare word", "[tru]", "! expected a value, found 't' @1"),
-    C("cut word", "[nul", "! expected a value, found 'n' @1"),
+    C("truncated word", "[nul", "! expected a value, found 'n' @1"),
     C("leading zero", "[012]", "! a number begins with 0 @1"),
-    C("lonely minus", "[-]", "! a number lacks a digit here @2"),
+    C("minus without digits", "[-]", "! a number lacks a digit here @2"),
     C("no fraction", "[1.]", "! a number lacks a digit here @3"),
     C("no exponent", "[1e+]", "! a number lacks a digit here @4"),
     C("plus", "[+1]", "! expected a value, found '+' @1"),
     C("open string", "[\"abc", "! the string that begins here never ends @1"),
     C("open string with escape", "[\"a\\nbc", "! the string that begins here never ends @1"),
-    C("cut escape", "[\"abc\\", "! the string that begins here never ends @1"),
+    C("truncated escape", "[\"abc\\", "! the string that begins here never ends @1"),
     C("newline in a string", "[\"ab\ncd\"]", "! control character 0x0a inside a string @4"),
-    C("control behind an escape", "[\"a\\tb\x01\"]", "! control character 0x01 inside a string @6"),
+    C("control character after an escape", "[\"a\\tb\x01\"]",
+      "! control character 0x01 inside a string @6"),
     C("unknown escape", "[\"abcdefgh\\q\"]", "! \\q is not an escape @10"),
     C("escaped byte", "[\"\\\x01\"]", "! a backslash before byte 0x01 @2"),
-    C("short \\u", "[\"\\u12\"]", "! \\u wants four hex digits @2"),
-    C("bad \\u", "[\"\\u12G4\"]", "! \\u wants four hex digits @2"),
+    C("short \\u", "[\"\\u12\"]", "! \\u requires four hex digits @2"),
+    C("bad \\u", "[\"\\u12G4\"]", "! \\u requires four hex digits @2"),
     C("lone high surrogate", "[\"xy\\ud83dz\"]", "! lone surrogate \\ud83d @4"),
     C("high, then no surrogate", "[\"\\ud83d\\u0041\"]", "! lone surrogate \\ud83d @2"),
     C("lone low surrogate", "[\"\\ude00\"]", "! lone surrogate \\ude00 @2"),
@@ -142,8 +144,8 @@ static const struct {
     C("not UTF-8", "[\"abc\xff\"]", "! text is not UTF-8: byte 0xff @5"),
     C("overlong UTF-8", "[\"ok \xc0\x80\"]", "! text is not UTF-8: byte 0xc0 @5"),
     C("UTF-8 surrogate", "[\"\xed\xa0\x80\"]", "! text is not UTF-8: byte 0xed @2"),
-    C("not UTF-8 behind an escape", "[\"a\\nb\xe9z\"]", "! text is not UTF-8: byte 0xe9 @6"),
-    C("cut UTF-8 before an escape", "[\"\xc3\\n\"]", "! text is not UTF-8: byte 0xc3 @2"),
+    C("not UTF-8 after an escape", "[\"a\\nb\xe9z\"]", "! text is not UTF-8: byte 0xe9 @6"),
+    C("truncated UTF-8 before an escape", "[\"\xc3\\n\"]", "! text is not UTF-8: byte 0xc3 @2"),
 };
 
 static void test_tokens(void **state)
@@ -168,7 +170,7 @@ static void test_depth(void **state)
 
     e = (err){0};
     j = json_open(deep, sizeof deep, &a, &e);
-    j.max_depth = 100000; /* no more than the cap */
+    j.max_depth = 100000; /* JSON_DEPTH_CAP limits it */
     assert_false(json_skip_value(&j));
     assert_string_equal(e.msg, "nested deeper than 512 levels");
 
@@ -182,7 +184,7 @@ static void test_depth(void **state)
 static void test_nesting_is_remembered(void **state)
 {
     (void)state;
-    /* Objects and arrays in a pattern that crosses the words of the stack. */
+    /* Alternates objects and arrays so that the pattern crosses the words of j.objects. */
     char text[2048] = "", *p = text;
     for (int i = 0; i < 150; i++) {
         const char *open = i % 3 ? "[" : "{\"k\":";
@@ -250,14 +252,14 @@ static void test_memory(void **state)
     text[N / 2] = '\\';
     text[N / 2 + 1] = 'n';
     size_t failed = 0;
-    for (size_t budget = 0; budget < 256 * 1024; budget += 4096) { /* out of memory is a for loop */
+    for (size_t budget = 0; budget < 256 * 1024; budget += 4096) { /* every budget */
         arena a = {.budget = budget ? budget : 1};
         err e = {0};
         drip d = {.base = {.read = drip_read}, .left = {text, N}, .step = 1000};
         json j = json_open_source(&d.base, 64, &a, &e);
         json_token t = json_next(&j);
         if (t == JSON_FAIL)
-            assert_int_equal(e.code, ERR_LIMIT), failed++;
+            assert_int_equal(e.code, ERR_MEMORY), failed++;
         else
             assert_true(t == JSON_STRING && j.text.n == N - 3);
         arena_free(&a);
@@ -417,7 +419,7 @@ static void test_doubles(void **state)
     assert_true(json_to_double(&j, &v) && isnan(v));
 }
 
-/* The short cuts take nothing that the tokens would not say. */
+/* The shortcuts accept only input that json_next accepts. */
 static char *put_wide(char *p, uint64_t v)
 {
     memcpy(p, &v, 8);
@@ -429,7 +431,7 @@ static void test_take_ints(void **state)
     (void)state;
     static const struct {
         const char *in;
-        size_t want; /* taken */
+        size_t want; /* number of integers */
         json_token then;
     } lists[] = {
         {"[]          ", 0, JSON_ARRAY_END},
@@ -471,7 +473,7 @@ static void test_take_ints(void **state)
     char out[64];
     size_t n;
     json_next(&j);
-    json_take_ints(&j, 0, 255, 8, &n, out, put_wide); /* out of range: left for an error */
+    json_take_ints(&j, 0, 255, 8, &n, out, put_wide); /* 300 is out of range: left for json_next */
     assert_int_equal(n, 1);
     assert_true(json_next(&j) == JSON_NUMBER && str_eq(j.text, STR("300")));
     json_take_ints(&j, 0, 255, 8, &n, out, put_wide);
@@ -492,7 +494,7 @@ static void test_take_key(void **state)
     assert_true(json_next(&j) == JSON_OBJECT && json_take_key(&j, quoted));
     assert_int_equal(j.at, 1);
     assert_true(json_take_int(&j, 0, 9, &v) && v == 1);
-    assert_false(json_take_key(&j, quoted)); /* a blank before the colon */
+    assert_false(json_take_key(&j, quoted)); /* a space before the colon */
     assert_true(json_next(&j) == JSON_KEY && json_take_int(&j, 0, 9, &v) == false);
     assert_true(json_next(&j) == JSON_NUMBER);
     assert_false(json_take_key(&j, quoted));
@@ -547,7 +549,7 @@ static void test_writer(void **state)
                         "      \"n\": [1, \"2\"]\n    },\n    true,\n    null\n  ]\n}");
     buf_free(&b);
 
-    b = (buf){.limit = 300}; /* too small: says so, does not crash */
+    b = (buf){.limit = 300}; /* too small: fails without a crash */
     o = (json_out){.b = &b};
     for (int i = 0; i < 20; i++) put_some(&o);
     assert_true(b.failed);
@@ -592,7 +594,7 @@ static void test_double_text(void **state)
                    {0.1 + 0.2, "0.30000000000000004"},
                    {5e-324, "5e-324"},
                    {1.7976931348623157e308, "1.7976931348623157e+308"}};
-    const char *host = setlocale(LC_ALL, "de_DE.UTF-8"); /* if it is there: a decimal comma */
+    const char *host = setlocale(LC_ALL, "de_DE.UTF-8"); /* has a decimal comma, if installed */
     (void)host;
     for (size_t i = 0; i < ARRAY_LEN(doubles); i++) {
         char text[32];

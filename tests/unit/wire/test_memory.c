@@ -1,5 +1,4 @@
-/* What bytes may cost: out of memory is a for loop, and no message asks for more than a multiple of
- * its size. */
+/* Memory limits: every allocation may fail, and a message needs at most a multiple of its size. */
 #include "../../support/random_model.h"
 #include "../../support/test.h"
 #include "../../support/wiretext.h"
@@ -51,9 +50,9 @@ static void decode_sweep(void **state)
                 char text[96];
                 snprintf(text, sizeof text,
                          "decoding needs more than the memory budget of %zu bytes", budget);
-                assert_int_equal(e.code, ERR_LIMIT);
+                assert_int_equal(e.code, ERR_MEMORY);
                 assert_string_equal(e.msg, text);
-                assert_u64(m.profiles.n, 0); /* nothing half made is handed out */
+                assert_u64(m.profiles.n, 0); /* no partial model is returned */
             }
             assert_true(a.peak <= budget);
             assert_true(budget < 1 << 20);
@@ -78,7 +77,7 @@ static void decode_sweep_with_one_arena(void **state)
         bool ok =
             otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &a, &m, &e);
         if (ok && !first_ok) first_ok = budget;
-        if (first_ok) assert_ok(ok, &e); /* more memory never hurts */
+        if (first_ok) assert_ok(ok, &e); /* more memory does not make it fail again */
         arena_reset(&a);
     }
     assert_true(first_ok > 0);
@@ -112,9 +111,9 @@ static void encode_sweep(void **state)
                 if (ok)
                     assert_memory_equal(b.p, whole.p, whole.n);
                 else
-                    assert_int_equal(e.code, ERR_LIMIT);
+                    assert_int_equal(e.code, ERR_MEMORY);
                 buf_free(&b);
-                /* The same with something before it. */
+                /* Appends to a buffer that is not empty. */
                 b = (buf){.limit = limit + 3};
                 buf_z(&b, "abc");
                 e = (err){0};
@@ -131,7 +130,8 @@ static void encode_sweep(void **state)
 
 /* ---- amplification ---- */
 
-/* A message of about `n` bytes that repeats `unit` inside the messages `outer`, outermost last. */
+/* Builds a message of about `n` bytes that repeats `unit` inside the messages `outer`, outermost
+ * last. */
 static buf repeat(const char *unit, size_t n, const uint32_t *outer)
 {
     buf one = wire_bytes(unit, NULL), b = {0};
@@ -146,8 +146,8 @@ static buf repeat(const char *unit, size_t n, const uint32_t *outer)
     return b;
 }
 
-/* `times`: bytes of memory per byte of input at most.  The envelope costs more than the tables: an
- * empty Profile is two bytes, and a column store of its own. */
+/* `times` is the maximum number of bytes of memory per byte of input.  The envelope costs more than
+ * the tables: an empty Profile has two bytes and needs its own columns. */
 static const struct {
     const char *name, *unit;
     uint32_t outer[6];
@@ -195,11 +195,11 @@ static void memory_is_a_multiple_of_the_input(void **state)
                 arena a = {0};
                 model m;
                 err e = {0};
-                /* Whether it decodes is not the question. */
+                /* Only the memory is checked, not the result. */
                 bool ok = otlp_decode(
                     in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT, .lenient = lenient},
                     &a, &m, &e);
-                if (!ok) assert_true(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+                if (!ok) assert_true(e.code == ERR_MALFORMED || err_exhausted(&e));
                 if (a.peak > 65536 + costs[i].times * in.n) {
                     print_message("# %s: %zu bytes cost %zu, %zu times\n", costs[i].name, in.n,
                                   a.peak, a.peak / in.n);
@@ -213,7 +213,7 @@ static void memory_is_a_multiple_of_the_input(void **state)
     assert_false(bad);
 }
 
-/* Forty bytes that claim four gigabytes, in every place that has a length. */
+/* Messages of forty bytes with a length of four gigabytes, in every field that has a length. */
 static void claims_cost_nothing(void **state)
 {
     (void)state;

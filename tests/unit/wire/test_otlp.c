@@ -1,5 +1,5 @@
-/* The current layout and its two predecessors: what the bytes may look like, what comes out, what is
- * written.  Values of the vectors are judged by tests/e2e/protoc_oracle. */
+/* The current layout and its two predecessors: accepted bytes, decoded models, encoded bytes.
+ * tests/e2e/protoc_oracle checks the values of the vectors. */
 #include "../../support/test.h"
 #include "../../support/wiretext.h"
 
@@ -18,7 +18,7 @@ static void decode_bytes(const buf *in, layout l, arena *a, model *out, ledger *
 
 static model decode_text(const char *text, arena *a)
 {
-    /* The bytes must outlive the model: they go to the arena too. */
+    /* The bytes must outlive the model, so they are copied to the arena. */
     buf b = wire_bytes(text, NULL);
     char *p = arena_alloc(a, b.n);
     if (b.n) memcpy(p, b.p, b.n);
@@ -44,7 +44,7 @@ static void assert_same_model(const model *a, const model *b, const char *what)
 
 /* ---- vectors ---- */
 
-/* What no encoder of ours would write decodes to the same model as what protoc wrote. */
+/* Bytes that Kiln's encoder would not write decode to the same model as bytes from protoc. */
 static void other_bytes_same_model(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void other_bytes_same_model(void **state)
     }
 }
 
-/* The same case says the same thing in v1.9 and v1.10, and we write what protoc writes. */
+/* A case decodes to the same model in v1.9 and v1.10, and Kiln writes the same bytes as protoc. */
 static void written_as_protoc_writes(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void written_as_protoc_writes(void **state)
         decode_bytes(&p, LAYOUT_1_9, &a, &x, NULL);
         decode_bytes(&q, LAYOUT_1_10, &a, &y, NULL);
         assert_same_model(&x, &y, names[i]);
-        bool whole = i < 5; /* the last two leave tables out, which we write */
+        bool whole = i < 5; /* the last two omit tables that Kiln writes */
         buf as_9 = encode(&y, LAYOUT_1_9, false), as_10 = encode(&x, LAYOUT_1_10, false);
         if (whole) {
             assert_u64(as_9.n, p.n);
@@ -129,7 +129,7 @@ static void any_values_survive(void **state)
     buf_free(&in);
 }
 
-/* ---- v1.8: what v1.9 dropped travels as attributes ---- */
+/* ---- v1.8: fields that v1.9 removed become attributes ---- */
 
 static str string_of(const model *m, uint32_t i) { return m->dict.strings.v[i]; }
 
@@ -162,7 +162,7 @@ static void v1_8_comments_and_temporality(void **state)
     const attribute *t = profile_attr(&m, 0, KILN_ATTR_AGGREGATION_TEMPORALITY);
     assert_non_null(t);
     assert_true(str_eq(any_str(&t->value), STR("cumulative")));
-    assert_non_null(profile_attr(&m, 0, "cpu")); /* its own attribute is still there */
+    assert_non_null(profile_attr(&m, 0, "cpu")); /* the profile keeps its own attribute */
     assert_u64(m.profiles.v[1].attrs.n, 0);
     assert_true(str_eq(any_str(&profile_attr(&m, 2, KILN_ATTR_AGGREGATION_TEMPORALITY)->value),
                        STR("delta")));
@@ -204,14 +204,14 @@ static void v1_8_vectors_equal_v1_9(void **state)
     }
 }
 
-/* ---- shapes by hand ---- */
+/* ---- hand-written messages ---- */
 
 #define TABLES                                                                                     \
     "2{ 1{} 2{} 2{ 2:16 } 3{} 4{} 4{ 1<000102030405060708090a0b0c0d0e0f> } 5\"\" 5\"k\" 5\"v\" "   \
     "6{} 6{ 1:1 } 7{} 7{ 1[1] } }"
 #define PROFILE(fields) "1{ 2{ 2{" fields "} } }"
 
-/* Each pair is the same message. */
+/* The two messages of a pair decode to the same model. */
 static void equal_messages(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void equal_messages(void **state)
          "2{ 6{ 2{ 6{ 1{ 1\"a\" } } 6{ 1{ 1\"b\" } } } } }"},
         {"last member of the oneof wins", "2{ 6{ 2{ 3:5 } } }",
          "2{ 6{ 2{ 1\"x\" 5{ 1{} } 3:5 } } }"},
-        {"a list after another member starts anew", "2{ 6{ 2{ 5{ 1{ 3:2 } } } } }",
+        {"a list after another member starts again", "2{ 6{ 2{ 5{ 1{ 3:2 } } } } }",
          "2{ 6{ 2{ 5{ 1{ 3:1 } } 3:5 5{ 1{ 3:2 } } } } }"},
         {"key by index", "1{ 1{ 1{ 1\"k\" 2{ 1\"v\" } } } }" TABLES,
          "1{ 1{ 1{ 3:1 2{ 8:2 } } } }" TABLES},
@@ -298,7 +298,7 @@ static void columns(void **state)
     }
     assert_int_equal(sample_at(&m, p, 1).values[1], 7);
     assert_u64(sample_at(&m, p, 2).times[1], 3);
-    /* All alike: no offsets, no link column. */
+    /* Equal shapes need no offsets and no link column. */
     m = decode_text(PROFILE("2{ 4[5] } 2{ 4[6] } 2{ 4[7] }") TABLES, &a);
     p = &m.profiles.v[0];
     assert_null(p->value_span.off);
@@ -362,7 +362,7 @@ static void missing_tables_get_zero_entries(void **state)
     arena_free(&a);
 }
 
-/* Presence of an empty resource or scope is information. */
+/* An empty resource or scope differs from an absent one. */
 static void presence(void **state)
 {
     (void)state;
@@ -419,7 +419,7 @@ static void string_references_on_request(void **state)
     assert_memory_equal(got.p, want.p, want.n);
     buf_free(&got);
     buf_free(&want);
-    /* v1.9 has no such fields: written inline, and said. */
+    /* v1.9 has no such fields, so strings are written inline and the ledger records it. */
     ledger l = {0};
     err e = {0};
     buf nine = {0}, plain = encode(&m, LAYOUT_1_9, false);
@@ -437,7 +437,7 @@ static void string_references_on_request(void **state)
     arena_free(&a);
 }
 
-/* Many equal strings must not make the table of references crawl. */
+/* Many equal strings must not make the lookup of references slow. */
 static void string_references_with_equal_strings(void **state)
 {
     (void)state;
@@ -490,7 +490,7 @@ static void only_two_layouts_are_written(void **state)
     arena_free(&a);
 }
 
-/* Appending keeps what is there; a reused buffer gives the same bytes. */
+/* Appending keeps the contents; a reused buffer gives the same bytes. */
 static void appends_and_reuses(void **state)
 {
     (void)state;
@@ -509,7 +509,7 @@ static void appends_and_reuses(void **state)
         assert_u64(out.n, once.n);
         assert_memory_equal(out.p, once.p, once.n);
     }
-    buf_z(&out, "after"); /* what a backward writer left can be written on */
+    buf_z(&out, "after"); /* the buffer can be appended to */
     assert_memory_equal(out.p + once.n, "after", 5);
     buf_free(&out);
     buf_free(&once);
@@ -560,7 +560,7 @@ static void response_errors(void **state)
         {"1{ ^1\"x\" }", "rejected_profiles (field 1) is length-delimited, expected a varint",
          "partial_success"},
         {"1{ |12 02 61| ^|ff| }", "error_message is not UTF-8: byte 0xff", "partial_success"},
-        {"^|0a 05 08|", "field 1 wants 5 bytes, 1 are left", ""},
+        {"^|0a 05 08|", "field 1 needs 5 bytes, 1 are left", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         size_t mark;
@@ -577,7 +577,7 @@ static void response_errors(void **state)
 
 /* ---- memory ---- */
 
-/* A message of some size: n samples over 100 stacks. */
+/* Builds a message of n samples over 100 stacks. */
 static buf large_message(size_t n)
 {
     buf tables = {0}, prof = {0}, scopes = {0}, res = {0}, out = {0};

@@ -1,4 +1,5 @@
-/* v1.3 to v1.7 in today's words.  Vectors come from protoc; the small messages are written here. */
+/* Reads v1.3 to v1.7 into the current model.  The vectors come from protoc; small messages are
+ * built here. */
 #include "../../support/old_layouts.h"
 
 static void every_vector(void **state)
@@ -102,7 +103,7 @@ static void v3_extras(void **state)
     free(p);
 }
 
-/* Two old Profiles in a scope: each says its own order. */
+/* Two old Profiles in a scope: each stores its own order. */
 static void types_of_two_profiles(void **state)
 {
     (void)state;
@@ -131,8 +132,7 @@ static void types_of_two_profiles(void **state)
         assert_null(profile_attr(&r, 4, KILN_ATTR_TIMESTAMP_VALUES));
         const uint8_t *whole = r.m.profiles.v[0].profile_id;
         assert_int_equal(whole[0], 0x90);
-        for (size_t i = 0; i < 4;
-             i++) { /* P-52: each has an id of its own, which leads to the first */
+        for (size_t i = 0; i < 4; i++) { /* P-52: each has a unique id, derived from the old one */
             const uint8_t *id = r.m.profiles.v[i].profile_id;
             assert_true(profile_id_leads(id, whole));
             for (size_t k = 0; k < i; k++)
@@ -162,7 +162,7 @@ static void ids(void **state)
     assert_str(dict_str(&r.m.dict, label->key), "bytes");
     assert_str(dict_str(&r.m.dict, label->unit), "bytes");
     assert_int_equal(label->value.i, 101);
-    assert_null(find_loss(&r, LOSS_ARBITRARY_ID)); /* 1, 2, 3: nothing to remember */
+    assert_null(find_loss(&r, LOSS_ARBITRARY_ID)); /* ids 1, 2, 3 are the default */
     done(&r, NULL);
     free(p);
 }
@@ -178,7 +178,7 @@ static void presence(void **state)
         run r = decode_ok(p, n, l);
         const uint32_t *link = r.m.profiles.v[0].link;
         assert_non_null(link);
-        assert_int_equal(r.m.dict.links.v[link[0]].trace_id[0], 1); /* 0 written out: entry 0 */
+        assert_int_equal(r.m.dict.links.v[link[0]].trace_id[0], 1); /* explicit 0: entry 0 */
         assert_int_equal(r.m.dict.links.v[link[1]].trace_id[0], 0xfe);
         assert_int_equal(link[2], 0); /* absent: none */
         assert_true(frame(&r, 0, 0, 0)->mapping != 0);

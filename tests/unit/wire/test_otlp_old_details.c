@@ -1,7 +1,7 @@
-/* Layouts v1.3 to v1.7: what no vector has, in messages made here. */
+/* Layouts v1.3 to v1.7: cases that no vector has, in messages built here. */
 #include "../../support/old_layouts.h"
 
-/* ---- written here: v1.7 ---- */
+/* ---- v1.7 ---- */
 
 static void order_on_the_scope(void **state)
 {
@@ -10,7 +10,7 @@ static void order_on_the_scope(void **state)
     buf s = {0};
     LIST(&s, 3, 11, 22);
     sub(&x.prof, 2, &s);
-    pb_put_uint(&x.prof, 9, 1); /* default: the second */
+    pb_put_uint(&x.prof, 9, 1); /* the second type is the default */
     buf in = envelope(&x.prof, &x.dictionary);
     run r = decode_ok(in.p, in.n, LAYOUT_1_7);
     assert_str(type_name(&r, 0), "heap");
@@ -27,7 +27,7 @@ static void order_on_the_scope(void **state)
     done(&r, &in);
 }
 
-/* values, timestamps and what becomes of them */
+/* How values and timestamps are paired. */
 static void timestamps(void **state)
 {
     (void)state;
@@ -38,11 +38,11 @@ static void timestamps(void **state)
         size_t n_v, n_t;
         int64_t want[3];
         size_t n_want;
-        const char *says; /* kiln.timestamp_values */
+        const char *value; /* kiln.timestamp_values */
     } cases[] = {
         {"no timestamp", 1, {5}, 1, 0, {5}, 1, NULL},
         {"one", 1, {5}, 1, 1, {5}, 1, NULL},
-        {"none of both", 1, {0}, 0, 0, {0}, 0, NULL},
+        {"neither values nor timestamps", 1, {0}, 0, 0, {0}, 0, NULL},
         {"timestamps only", 1, {0}, 0, 2, {0}, 0, NULL},
         {"already paired", 1, {7, 8, 9}, 3, 3, {7, 8, 9}, 3, NULL},
         {"one each", 1, {1}, 1, 3, {1, 1, 1}, 3, "each"},
@@ -65,10 +65,10 @@ static void timestamps(void **state)
         assert_values(&r, 0, 0, cases[i].n_want, cases[i].want);
         sample got = sample_at(&r.m, &r.m.profiles.v[0], 0);
         assert_int_equal(got.n_times, cases[i].n_t);
-        const any *says = profile_attr(&r, 0, KILN_ATTR_TIMESTAMP_VALUES);
-        assert_int_equal(says != NULL, cases[i].says != NULL);
-        if (says) {
-            assert_str(any_str(says), cases[i].says);
+        const any *value = profile_attr(&r, 0, KILN_ATTR_TIMESTAMP_VALUES);
+        assert_int_equal(value != NULL, cases[i].value != NULL);
+        if (value) {
+            assert_str(any_str(value), cases[i].value);
             assert_string_equal(find_loss(&r, LOSS_TIMESTAMP)->carried_as,
                                 KILN_ATTR_TIMESTAMP_VALUES);
         }
@@ -93,14 +93,14 @@ static void one_larger_value_means_totals(void **state)
     done(&r, &in);
 }
 
-/* ---- written here: v1.3 ---- */
+/* ---- v1.3 ---- */
 
 static void v3_last_type_first(void **state)
 {
     (void)state;
     static const struct {
         uint64_t set;
-        const char *first, *says;
+        const char *first, *value;
     } cases[] = {{0, "heap", NULL}, {1, "cpu", "cpu"}, {4, "heap", "bytes"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         buf prof = {0};
@@ -109,9 +109,9 @@ static void v3_last_type_first(void **state)
         buf in = container(&prof);
         run r = decode_ok(in.p, in.n, LAYOUT_1_3);
         assert_str(type_name(&r, 0), cases[i].first);
-        const any *says = scope_attr(&r, 0, PPROF_ATTR_DEFAULT_SAMPLE_TYPE);
-        assert_int_equal(says != NULL, cases[i].says != NULL);
-        if (says) assert_str(any_str(says), cases[i].says);
+        const any *value = scope_attr(&r, 0, PPROF_ATTR_DEFAULT_SAMPLE_TYPE);
+        assert_int_equal(value != NULL, cases[i].value != NULL);
+        if (value) assert_str(any_str(value), cases[i].value);
         done(&r, &in);
     }
 }
@@ -173,7 +173,7 @@ static void v3_times(void **state)
         {1000, 1500, 1000, 500, 1000, 500, false},
         {1000, 1500, 0, 0, 1000, 500, false},
         {0, 0, 1000, 500, 1000, 500, false},
-        {1000, 1500, 900, 500, 1000, 500, true}, /* the container wins */
+        {1000, 1500, 900, 500, 1000, 500, true}, /* the container takes precedence */
         {1000, 1500, 1000, 400, 1000, 500, true},
         {1000, 900, 0, 50, 1000, 50, true},
         {0, 0, (uint64_t)-1, 0, 0, 0, true},
@@ -227,7 +227,7 @@ static void v3_frame_types_and_build_ids(void **state)
     done(&r, &in);
 }
 
-/* Ids in any order and of any size; 0 is nobody. */
+/* Ids in any order and of any size; 0 means none. */
 static void v3_arbitrary_ids(void **state)
 {
     (void)state;

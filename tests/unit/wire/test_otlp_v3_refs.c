@@ -6,22 +6,22 @@
 
 enum { MOST = 4 };
 
-/* One Profile; a list ends at END. */
+/* One Profile; END terminates a list. */
 #define END UINT64_MAX
 
 typedef struct refs_case {
     const char *name;
     uint64_t location_id[MOST + 1], location_ref[MOST + 1];
-    uint64_t function_id[MOST + 1], function_ref[MOST + 1]; /* a reference for each location */
+    uint64_t function_id[MOST + 1], function_ref[MOST + 1]; /* one reference per location */
     uint64_t mapping_id[MOST + 1], mapping_ref[MOST + 1];   /* likewise; mapping i is [i, i + 1) */
     uint64_t address[MOST + 1];
     const char *want; /* location, function, mapping: p position, i id, o open, b broken */
-    const char *why;  /* of the first table that has ids */
+    const char *why;  /* evidence for the first table that has ids */
 } refs_case;
 
 static const refs_case cases[] = {
     {"no ids", {0, 0, END}, {0, 1, END}, {0, 0, END}, {0, 1, END}, {END}, {END}, {END}, "ppp", ""},
-    {"0 is no id",
+    {"0 is not an id",
      {1, 2, 3, END},
      {2, 1, 0, END},
      {END},
@@ -41,7 +41,7 @@ static const refs_case cases[] = {
      {END},
      "ipp",
      "there is no location at position 3"},
-    {"an id that nobody has",
+    {"an id that no entry has",
      {10, 11, 12, END},
      {2, 1, END},
      {END},
@@ -101,7 +101,7 @@ static const refs_case cases[] = {
      {END},
      "ppp",
      "a reference to a function is 0, which is not an id"},
-    {"addresses say which mapping",
+    {"addresses decide between the mappings",
      {0, 0, END},
      {1, 0, END},
      {END},
@@ -111,7 +111,7 @@ static const refs_case cases[] = {
      {0, 1, END},
      "ppi",
      "addresses lie in their mappings when references are ids"},
-    {"an unset mapping says nothing",
+    {"an unset mapping is not evidence",
      {0, 0, END},
      {1, 0, END},
      {END},
@@ -186,7 +186,7 @@ static void each_table_is_judged(void **state)
     }
 }
 
-/* A budget of any size gives a verdict or says that it is spent. */
+/* Any budget gives a verdict or a memory error. */
 static void the_budget_holds(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void the_budget_holds(void **state)
     buf_free(&prof);
 }
 
-/* What stays open is read as the document says, and the ledger has it. */
+/* Without evidence, references are positions, and the ledger records it. */
 static void an_open_reading_is_in_the_ledger(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void an_open_reading_is_in_the_ledger(void **state)
     done(&r, &in);
 }
 
-/* The same profile with the deprecated ids and without: seed b and b2. */
+/* Vectors b and b2 are the same profile with and without the deprecated ids. */
 static void seed_b_is_read_by_position(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void seed_b_is_read_by_position(void **state)
     free(b2);
 }
 
-/* A real link at link_table[0] cannot be told from no link. */
+/* A real link at link_table[0] has the same bytes as no link. */
 static void link_0_is_in_the_ledger(void **state)
 {
     (void)state;

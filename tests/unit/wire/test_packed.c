@@ -1,5 +1,6 @@
-/* Packed indices, in every path that the machine runs: against the plain writer of pb.c, for every
- * mix of lengths that one vector step sees, and inside the memory that the contract names. */
+/* Reads and writes packed indices in every variant that the machine supports.  Compares them with
+ * the plain writer of pb.c for every mix of lengths in one vector step, and checks the bounds of
+ * memory accesses. */
 #include "../../support/test.h"
 
 #include "wire/otlp_hot.h"
@@ -31,7 +32,7 @@ static void guarded(const void *p, size_t n)
     for (size_t i = 0; i < n; i++) assert_int_equal(((const uint8_t *)p)[i], GUARD);
 }
 
-/* What `path` writes for v[0 .. n). */
+/* Checks what `path` writes for v[0 .. n). */
 static void check_write(const hot_path *path, const uint32_t *v, size_t n, const buf *want)
 {
     static uint8_t area[MOST * 5 + PACKED_PUT_ROOM + 128];
@@ -44,7 +45,7 @@ static void check_write(const hot_path *path, const uint32_t *v, size_t n, const
     guarded(end, 64);
 }
 
-/* What `path` reads from the bytes; -1 when they are malformed. */
+/* Returns the number of integers that `path` reads from the bytes; -1 when they are malformed. */
 static ptrdiff_t read_bytes(const hot_path *path, const void *p, size_t n, uint8_t behind,
                             uint32_t *to, uint32_t *max)
 {
@@ -76,7 +77,7 @@ static void check_list(const hot_path *path, const uint32_t *v, size_t n)
     buf_free(&b);
 }
 
-/* The least and the largest number of 1 to 5 bytes. */
+/* The smallest and the largest number of 1 to 5 bytes. */
 static const uint32_t bounds[5][2] = {{0, (1u << 7) - 1},
                                       {1u << 7, (1u << 14) - 1},
                                       {1u << 14, (1u << 21) - 1},
@@ -109,7 +110,7 @@ static void every_count(const hot_path *path)
     }
 }
 
-/* A list that ends inside a number is malformed, wherever it is cut. */
+/* A list that is truncated inside a number is malformed. */
 static void every_cut(const hot_path *path)
 {
     static uint32_t to[MOST * 10 + HOT_SLACK + 16];
@@ -167,7 +168,7 @@ static void the_best_path_is_chosen(void **state)
     assert_ptr_equal(hot_path_of(SIMD_AUTO), hot_path_of(best));
 }
 
-/* The kernel's list of instructions is an opinion that does not come from our code. */
+/* The kernel's list of CPU flags is independent of Kiln's detection. */
 static void avx2_runs_where_the_kernel_lists_it(void **state)
 {
     (void)state;

@@ -26,14 +26,14 @@ static const struct {
     {"padded", "\x81\x80\x80\x80\x00", 5, 1, NULL},
     {"padded to ten", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 10, 0, NULL},
     {"empty input", "", 0, 0, "varint runs past the end of the message"},
-    {"cut off", "\x80", 1, 0, "varint runs past the end of the message"},
-    {"cut off after nine", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9, 0,
+    {"truncated", "\x80", 1, 0, "varint runs past the end of the message"},
+    {"truncated after nine", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9, 0,
      "varint runs past the end of the message"},
     {"tenth byte is 2", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, 0,
-     "varint does not fit 64 bits"},
-    {"eleven bytes", ELEVEN, 11, 0, "varint does not fit 64 bits"},
-    {"tenth byte goes on", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x81\x00", 11, 0,
-     "varint does not fit 64 bits"},
+     "varint does not fit in 64 bits"},
+    {"eleven bytes", ELEVEN, 11, 0, "varint does not fit in 64 bits"},
+    {"tenth byte has the continuation bit", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x81\x00", 11, 0,
+     "varint does not fit in 64 bits"},
 };
 
 static void varint_table(void **state)
@@ -49,7 +49,7 @@ static void varint_table(void **state)
             assert_string_equal(e.msg, varints[i].fails);
             assert_u64(e.offset, 0);
             assert_false(pb_ok(&c));
-            assert_ptr_equal(c.p, c.end); /* empty: loops end by themselves */
+            assert_ptr_equal(c.p, c.end); /* empty, so that loops end */
         } else {
             assert_ok(ok, &e);
             assert_u64(v, varints[i].want);
@@ -58,7 +58,7 @@ static void varint_table(void **state)
     }
 }
 
-/* The hot reader's two twins say the same. */
+/* The two variants of the hot reader give the same result. */
 static void hot_varints_agree(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void hot_varints_agree(void **state)
         far = take_varint(room, q, &b, false);
         if (varints[i].fails) {
             assert_null(near);
-            assert_true(far == NULL || far > q); /* runs over, which its caller notices */
+            assert_true(far == NULL || far > q); /* reads past q, which its caller detects */
         } else {
             assert_ptr_equal(near, q);
             assert_ptr_equal(far, q);
@@ -106,20 +106,20 @@ static const struct {
      {0},
      "field number 536870912 is not allowed"},
     {"padded tag", "\x88\x00\x01", 3, {0}, "the tag of field 1 is padded"},
-    {"tag cut off", "\x88", 1, {0}, "varint runs past the end of the message"},
+    {"truncated tag", "\x88", 1, {0}, "varint runs past the end of the message"},
     {"value missing", "\x08", 1, {0}, "varint runs past the end of the message"},
     {"group", "\x0b\x0c", 2, {0}, "field 1 has wire type 3, which OTLP never uses"},
     {"end of group", "\x0c", 1, {0}, "field 1 has wire type 4, which OTLP never uses"},
     {"wire type 6", "\x0e\x00", 2, {0}, "field 1 has wire type 6, which OTLP never uses"},
     {"wire type 7", "\x0f\x00", 2, {0}, "field 1 has wire type 7, which OTLP never uses"},
-    {"fixed64 of 7", "\x11\1\2\3\4\5\6\7", 8, {0}, "field 2 wants 8 bytes, 7 are left"},
-    {"fixed32 of 3", "\x25\1\2\3", 4, {0}, "field 4 wants 4 bytes, 3 are left"},
-    {"bytes of 1", "\x1a\x02h", 3, {0}, "field 3 wants 2 bytes, 1 are left"},
+    {"fixed64 of 7", "\x11\1\2\3\4\5\6\7", 8, {0}, "field 2 needs 8 bytes, 7 are left"},
+    {"fixed32 of 3", "\x25\1\2\3", 4, {0}, "field 4 needs 4 bytes, 3 are left"},
+    {"bytes of 1", "\x1a\x02h", 3, {0}, "field 3 needs 2 bytes, 1 are left"},
     {"length 2^63",
      "\x1a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
      11,
      {0},
-     "field 3 wants 9223372036854775808 bytes, 0 are left"},
+     "field 3 needs 9223372036854775808 bytes, 0 are left"},
     {"length missing", "\x1a", 1, {0}, "varint runs past the end of the message"},
 };
 
@@ -147,7 +147,7 @@ static void field_table(void **state)
     }
 }
 
-/* A sub-cursor ends where its message ends, and its offsets are those of the whole input. */
+/* A sub-cursor ends where its message ends, and its offsets refer to the whole input. */
 static void sub_cursors_are_bounded(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void nothing_to_read(void **state)
     pb_field f;
     assert_false(pb_next(&c, &f));
     assert_true(pb_ok(&c));
-    c = pb_open("\xff", 1, NULL); /* nobody asked why */
+    c = pb_open("\xff", 1, NULL); /* without an error */
     assert_false(pb_next(&c, &f));
     assert_false(pb_ok(&c));
 }

@@ -1,4 +1,4 @@
-/* The tables as such; tests/e2e/schema_oracle holds their content to protoc. */
+/* The structure of the tables; tests/e2e/schema_oracle compares their contents with protoc. */
 #include "../../support/test.h"
 
 #include "wire/schema.h"
@@ -7,7 +7,7 @@
 
 enum { MAX_MESSAGES = 64 };
 
-/* Every message below `m`, each once. */
+/* Collects every message below `m` once. */
 static size_t collect(const message_desc *m, const message_desc **out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -66,7 +66,7 @@ static void json_names(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         field_desc f = {.number = 1, .name = cases[i].snake};
-        message_desc m = {"M", &f, 1};
+        message_desc m = {.name = "M", .fields = &f, .n_fields = 1};
         char out[48];
         field_json_name(&f, out, sizeof out);
         assert_string_equal(out, cases[i].camel);
@@ -74,7 +74,8 @@ static void json_names(void **state)
         if (strcmp(cases[i].snake, cases[i].camel) != 0)
             assert_null(message_field_json(&m, str_of(cases[i].snake)));
         char tight[4];
-        assert_u64(field_json_name(&f, tight, sizeof tight), strlen(tight)); /* cut, terminated */
+        assert_u64(field_json_name(&f, tight, sizeof tight),
+                   strlen(tight)); /* truncated, but terminated */
     }
 }
 

@@ -1,3 +1,4 @@
+/* Byte counts of an OTLP message by part. */
 #include "wire/share.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Words for the states of threads, there and back. */
+/* Names of thread states in both directions. */
 #include "../../support/test.h"
 
 #include "wire/thread_state.h"
@@ -21,7 +21,7 @@ static void test_words(void **state)
         assert_int_equal(thread_state_has_detail(ours), cases[i].detail);
         assert_true(str_eq(thread_state_ours(word, cases[i].detail ? ours : (str){0}), ours));
     }
-    /* The letter of another recorder is not our word. */
+    /* The state letter of another recorder is not a Kiln state. */
     assert_true(str_eq(thread_state_ours(STR("sleeping"), STR("S")), STR("SLEEPING")));
     assert_true(str_eq(thread_state_ours(STR("running"), STR("DISK_SLEEP")), STR("RUNNING")));
     assert_true(str_eq(thread_state_ours(STR("unscheduled"), STR("R")), STR("unscheduled")));

@@ -1,4 +1,4 @@
-// Typed arrays that grow, for tables whose size is not known in advance.
+// Typed arrays that grow, for tables of unknown size.
 
 export class GrowU32 {
     a: Uint32Array<ArrayBuffer>;

@@ -1,10 +1,10 @@
-// Ticks of an axis of time.
+// Ticks of a time axis.
 import { duration } from '../model/units';
 
 const MINUTE = 60e9;
 const LONG = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1440].map((m) => m * MINUTE);
 
-/** Round in the units that people count in. */
+/** Round steps in common units of time. */
 function stepFor(rough: number): number {
     const long = rough > 20e9 ? LONG.find((s) => s >= rough) : undefined;
     if (long) return long;

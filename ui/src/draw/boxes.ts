@@ -1,6 +1,6 @@
-// Which boxes of a row are worth drawing. A row is sorted by x and its boxes do not overlap, so the first visible one
-// is found by binary search and what is narrower than a pixel is skipped in runs: the work follows the pixels, not
-// the boxes.
+// Finds the boxes of a row to draw. A row is sorted by x and its boxes do not overlap, so the first visible box is found
+// by binary search, and boxes narrower than a pixel are skipped in runs: the work grows with the pixels, not with the
+// boxes.
 
 export interface Row {
     x: Float64Array;
@@ -9,7 +9,7 @@ export interface Row {
     to: number;
 }
 
-/** The first box in [i, to) that ends behind `at`; `to` when there is none. */
+/** Returns the first box in [i, to) that ends after `at`; `to` when there is none. */
 export function firstEnding(r: Row, i: number, to: number, at: number): number {
     while (i < to) {
         const mid = (i + to) >>> 1;
@@ -19,8 +19,8 @@ export function firstEnding(r: Row, i: number, to: number, at: number): number {
     return i;
 }
 
-/** Calls `box` for boxes of at least minPx and `haze` for runs of narrower ones, from left to right, with places in
- *  pixels. x0 .. x1 is what is visible, `scale` pixels per unit. */
+/** Calls `box` for boxes of at least minPx and `haze` for runs of narrower ones, from left to right, with positions in
+ *  pixels. x0 .. x1 is the visible range, `scale` the pixels per unit. */
 export function visibleBoxes(
     r: Row,
     x0: number,
@@ -57,7 +57,7 @@ export function visibleBoxes(
     flush();
 }
 
-/** The box of a row at x, or -1. */
+/** Returns the box of a row at x, or -1. */
 export function boxAt(r: Row, x: number): number {
     const i = firstEnding(r, r.from, r.to, x);
     return i < r.to && r.x[i] <= x ? i : -1;

@@ -37,7 +37,7 @@ export interface ChartScene {
     hover: { lane: Lane; depth: number; box: number } | null;
 }
 
-/** `most` says how many levels of a lane may be shown. */
+/** `most` returns how many levels of a lane are shown at most. */
 export function placesOf(chart: Chart, most: (l: Lane, i: number) => number, layers: (l: Lane) => number): Place[] {
     let top = 0;
     return chart.lanes.map((lane, i) => {
@@ -51,7 +51,7 @@ export function placesOf(chart: Chart, most: (l: Lane, i: number) => number, lay
     });
 }
 
-/** How busy a closed lane is: observations per pixel column. */
+/** Draws the activity of a closed lane: observations per pixel column. */
 function strip(g: CanvasRenderingContext2D, s: ChartScene, l: Lane, y: number): void {
     const scale = s.width / (s.x1 - s.x0),
         step = 2;
@@ -156,7 +156,7 @@ export function paintChart(g: CanvasRenderingContext2D, s: ChartScene): void {
         g.fillText(title, 2, y + HEAD / 2);
         g.font = FONT;
         g.fillStyle = s.ink.dim;
-        const cut = p.rows < p.levels && s.width > 560 ? `, ${p.rows} of ${p.levels} levels shown: click for all` : '';
+        const cut = p.rows < p.levels && s.width > 560 ? `, ${p.rows} of ${p.levels} levels shown, click for all` : '';
         g.fillText(`${p.lane.n} ${p.lane.n === 1 ? 'observation' : 'observations'}${cut}`, wide + 12, y + HEAD / 2);
         if (p.rows) boxes(g, s, p, y + HEAD);
         else strip(g, s, p.lane, y + HEAD);
@@ -164,7 +164,7 @@ export function paintChart(g: CanvasRenderingContext2D, s: ChartScene): void {
     g.restore();
 }
 
-/** What is at a point: a lane's heading, or a box. */
+/** Returns the heading of a lane or the box at a point. */
 export function chartAt(s: ChartScene, px: number, py: number): { place: Place; depth: number; box: number } | null {
     const y = py - AXIS + s.scroll;
     if (py < AXIS) return null;

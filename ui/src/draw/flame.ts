@@ -1,11 +1,11 @@
-// Paints a flame tree on a canvas. Only what is visible is looked at (boxes.ts).
+// Paints a flame tree on a canvas. Only visible boxes are visited (boxes.ts).
 import { Frames } from '../model/frames';
 import { Tree, depthOf } from '../model/tree';
 import { Row, boxAt, visibleBoxes } from './boxes';
 import { FONT, Fitter } from './label';
 import { Palette } from './palette';
 
-export const ROW = 19; // the least: a shallow picture has higher rows
+export const ROW = 19; // minimum height of a row; shallow pictures have higher rows
 const MAX_ROW = 24;
 const MIN_PX = 0.6,
     TEXT_PX = 26,
@@ -19,15 +19,15 @@ export interface Scene {
     up: boolean; // the root is at the bottom
     match: Uint8Array | null;
     selected: number; // frame
-    node: number; // the box the keyboard is at; -1: none
-    zoom: number; // node that fills the width; its ancestors lie across everything
+    node: number; // the box with the keyboard focus; -1: none
+    zoom: number; // the node that fills the width; its ancestors fill it too
     x0: number;
-    x1: number; // what is visible
+    x1: number; // the visible range
     scroll: number;
     width: number;
-    height: number; // of the canvas, CSS pixels
+    height: number; // height of the canvas, CSS pixels
     hover: number; // node or -1
-    top: number; // levels left out at the root: 1 hides the root itself
+    top: number; // levels that are not drawn at the root: 1 hides the root
     row: number; // height of a level
 }
 
@@ -35,11 +35,11 @@ const row = (t: Tree, depth: number): Row => ({ x: t.x, w: t.w, from: t.levelOff
 
 export const contentHeight = (t: Tree, top: number, row: number): number => (depthOf(t) - top) * row + 1;
 
-/** The height of a row when the picture may be so high. */
+/** Returns the height of a row in a picture of at most this height. */
 export const rowFor = (t: Tree, top: number, height: number): number =>
     Math.min(Math.max(Math.floor(height / (depthOf(t) - top)), ROW), MAX_ROW);
 
-/** The top of a level in the canvas. */
+/** Returns the top of a level in the canvas. */
 export function levelTop(s: Scene, depth: number): number {
     const all = contentHeight(s.tree, s.top, s.row),
         d = depth - s.top;
@@ -122,7 +122,7 @@ export function paint(g: CanvasRenderingContext2D, s: Scene): void {
     outline(g, s, scale, from, to);
 }
 
-/** Boxes of the selected frame, the one under the mouse and the one the keyboard is at. */
+/** Marks the boxes of the selected frame, under the mouse and with the keyboard focus. */
 function outline(g: CanvasRenderingContext2D, s: Scene, scale: number, from: number, to: number): void {
     const { tree: t, palette: p } = s;
     const frame = (i: number, color: string, width: number) => {

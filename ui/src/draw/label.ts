@@ -1,4 +1,4 @@
-// Text inside boxes: what fits, without asking the canvas for every string.
+// Fits text into boxes without measuring every string on the canvas.
 
 export const FONT =
     '11.5px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
@@ -13,7 +13,8 @@ export class Fitter {
         return w;
     }
 
-    /** As much of `text` as fits into px, with … where it was cut; '' when not even that is worth it. */
+    /** Returns as much of `text` as fits into px, with … where it is truncated; '' when fewer than two characters
+     *  fit. */
     fit(text: string, px: number): string {
         let at = 0,
             w = 0;
@@ -28,7 +29,7 @@ export class Fitter {
         return cut >= 2 ? text.slice(0, cut) + '…' : '';
     }
 
-    /** The whole name, otherwise its last and telling part, otherwise the beginning of that. */
+    /** Returns the whole name if it fits, else its short form, else the beginning of the short form. */
     name(name: string, px: number): string {
         const whole = this.fit(name, px);
         if (whole === name) return whole;
@@ -37,7 +38,7 @@ export class Fitter {
     }
 }
 
-/** Without package and arguments: java.util.HashMap.get → HashMap.get, a::b<c>::d(e) → b<c>::d. */
+/** Returns a name without package and arguments: java.util.HashMap.get → HashMap.get, a::b<c>::d(e) → b<c>::d. */
 export function shortName(name: string): string {
     const go = /\/([^/]+)$/.exec(name.replace(/\(\*?[^)]*\)/, (m) => m.replaceAll('/', '\u0001')));
     let s = go ? go[1].replaceAll('\u0001', '/') : name;

@@ -1,24 +1,24 @@
-// Paints threads over time: a row each, a box where something was observed.
+// Paints threads over time: one row per thread, a box for each observation or step.
 import { Lane, Lanes, groupAt } from '../model/lanes';
 import { ticks } from './axis';
 import { Fitter } from './label';
 import { hash, oklch } from './palette';
 
 export const ROW = 22,
-    TOP = 24; // the axis
+    TOP = 24; // height of the axis
 
 export interface LaneScene {
     lanes: Lanes;
     theme: 'light' | 'dark';
     ink: { text: string; dim: string; line: string; faint: string };
-    left: number; // where time begins: names stand before it
+    left: number; // x of the start; names are to the left of it
     width: number;
-    chosen: [number, number] | null; // ns after the base
+    chosen: [number, number] | null; // the selected range, ns after the base
     hover: { lane: number; i: number } | null;
 }
 
 const HUES = [38, 84, 132, 172, 212, 252, 292, 334, 62, 108, 152, 192, 232, 272, 312, 352];
-/** As threads say it (docs/attributes.md), in any case: those that wait for nothing in particular are pale. */
+/** Thread states (docs/attributes.md), in lower case. States without activity are pale. */
 const STATES: Record<string, [hue: number, strength: number]> = {
     running: [145, 1],
     runnable: [95, 1],
@@ -41,13 +41,13 @@ export function colorOf(group: string, theme: 'light' | 'dark', strength = 1): s
 export const xOf = (s: LaneScene, ns: number): number => s.left + (ns / s.lanes.length) * (s.width - s.left);
 export const nsAt = (s: LaneScene, x: number): number => ((x - s.left) / (s.width - s.left)) * s.lanes.length;
 
-/** The end of a box: a moment is as wide as a hair. */
+/** Returns the width of a box: at least 1.5 pixels for a moment. */
 const widthOf = (s: LaneScene, lane: Lane, i: number): number => {
     const w = (lane.length[i] / s.lanes.length) * (s.width - s.left);
     return Math.max(w, s.lanes.step ? 1 : 1.5);
 };
 
-/** The box under a point, the nearest within two pixels. */
+/** Returns the box nearest to a point, within two pixels. */
 export function laneAt(s: LaneScene, x: number, y: number): { lane: number; i: number } | null {
     const at = Math.floor((y - TOP) / ROW),
         lane = s.lanes.lanes[at];
@@ -91,7 +91,7 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
         g.fillText(fit.fit(lane.name, s.left - 10), 0, y + ROW / 2);
         g.fillStyle = s.ink.faint;
         g.fillRect(s.left, y + 2, s.width - s.left, ROW - 4);
-        let end = -1; // of what is painted: what lies below a pixel is not painted again
+        let end = -1; // right edge of the painted boxes: boxes within a painted pixel are skipped
         for (let i = 0; i < lane.time.length; i++) {
             const x = xOf(s, lane.time[i]),
                 w = widthOf(s, lane, i),

@@ -1,11 +1,14 @@
-// Colours of boxes. Hues come from a name by a fixed hash, so that a package has one colour in every report.
+// Colours of boxes. The table (palette.json) and the rules are those of src/draw/palette.c, so that a package has the same colour
+// in SVGs, in terminals and on the page. Tests of both sides read tests/support/flame_cases.txt.
+import table from '../../../src/draw/palette.json';
+import { libraryOf } from '../model/package';
 import { Frames } from '../model/frames';
 import { Tree } from '../model/tree';
 
 export type ColorBy = 'package' | 'library' | 'kind' | 'function' | 'diff';
 export type Theme = 'light' | 'dark';
 
-/** OKLCH to the hex form that a canvas takes: equal lightness for every hue, so that text stays legible. */
+/** Converts OKLCH to hex. All hues of one lightness look equally bright, so that text stays legible. */
 export function oklch(l: number, c: number, h: number): string {
     const a = c * Math.cos((h * Math.PI) / 180),
         b = c * Math.sin((h * Math.PI) / 180);
@@ -26,31 +29,67 @@ export function oklch(l: number, c: number, h: number): string {
     return '#' + rgb.map(byte).join('');
 }
 
+/** FNV-1a of the UTF-8 bytes, with a final mix. */
 export function hash(s: string): number {
     let h = 2166136261;
-    for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 16777619);
+    for (const byte of new TextEncoder().encode(s)) h = Math.imul(h ^ byte, 16777619);
     h = Math.imul(h ^ (h >>> 15), 0x85ebca6b);
     return (h ^ (h >>> 13)) >>> 0;
 }
 
-// Hues that look well beside each other, the warm ones first; steps of about 17 degrees.
-const HUES = [38, 62, 84, 108, 132, 152, 172, 192, 212, 232, 252, 272, 292, 312, 334, 352, 18];
-const SHADES = 3;
+const HUES = table.hues.length,
+    SHADES = 3,
+    PALE = HUES + 1, // functions whose group is not known; the row before is grey
+    LEGEND = 12; // groups that have a hue of their own
+const ROWS = [...table.hues, table.grey, ...table.pale];
 
-/** What a frame is grouped by. */
+/** Returns the group of a frame; '' when it is not known. */
 export function groupOf(f: Frames, frame: number, by: ColorBy): string {
-    if (by === 'library') return f.library[frame] || '(no library)';
-    if (by === 'kind') return f.kind[frame] || '(no kind)';
+    if (by === 'library') return libraryOf(f.library[frame]);
+    if (by === 'kind') return f.kind[frame];
     if (by === 'function') return f.name[frame];
     return f.package[frame];
 }
 
+/** Returns the hues of groups. A hue is computed from the name. If two of the largest groups would share a hue, the
+ *  smaller one gets the next free hue. */
+export function huesOf(shares: Map<string, number>): Map<string, number> {
+    const names = [...shares.keys()].filter(Boolean),
+        hues = new Map(names.map((name) => [name, hash(name) % HUES])),
+        taken = new Set<number>();
+    names.sort((a, b) => shares.get(b)! - shares.get(a)! || (a < b ? -1 : 1));
+    for (const name of names.slice(0, LEGEND)) {
+        let hue = hues.get(name)!;
+        while (taken.has(hue)) hue = (hue + 5) % HUES; // 5 and 12 are coprime: all hues are tried
+        taken.add(hue);
+        hues.set(name, hue);
+    }
+    return hues;
+}
+
+/** Returns row and shade of a function in the hue of its group. */
+export function boxOf(hue: number | undefined, name: string): [row: number, shade: number] {
+    const h = hash(name);
+    return [hue ?? PALE + Math.floor((h % HUES) / SHADES), h % SHADES];
+}
+
+/** Returns a change as a step of the table, -4 .. 4: a tenth more is one step, four times as much is four steps. */
+export function stepOf(value: number, base: number): number {
+    const sum = Math.abs(value) + Math.abs(base),
+        r = sum ? Math.abs(value - base) / sum : 0;
+    const step = r < 0.0476 ? 0 : r < 0.143 ? 1 : r < 0.2857 ? 2 : r < 0.6 ? 3 : 4;
+    return value < base ? -step : step;
+}
+
+/** Returns the colour of a cell of a heat map. */
+export function heatColor(value: number, most: number, theme: Theme): string {
+    const ramp = table.heat[theme === 'dark' ? 1 : 0],
+        level = value > 0 ? Math.floor((value / most) * (ramp.length - 1) + 0.9999) : 0;
+    return ramp[Math.min(level, ramp.length - 1)];
+}
+
 export class Palette {
-    private readonly tones: string[] = [];
-    private readonly muted: string[] = []; // what belongs to no group: by function, and paler
-    private readonly grew: string[] = [];
-    private readonly shrank: string[] = [];
-    private cache: { frames: Frames; by: ColorBy; index: Int16Array } | null = null;
+    private cache: { frames: Frames; by: ColorBy; color: string[] } | null = null;
     readonly text: string;
     readonly haze: string;
     readonly root: string;
@@ -58,23 +97,12 @@ export class Palette {
     readonly edge: string;
     readonly selected: string;
 
-    constructor(readonly theme: Theme) {
+    /** `self` is the amount of each frame in the whole profile: the largest groups get hues of their own. */
+    constructor(
+        readonly theme: Theme,
+        private readonly self: ArrayLike<number> = [],
+    ) {
         const dark = theme === 'dark';
-        for (const h of HUES)
-            for (let s = 0; s < SHADES; s++)
-                this.tones.push(
-                    oklch((dark ? 0.46 : 0.855) + (s - 1) * (dark ? 0.025 : 0.022), dark ? 0.075 : 0.078, h),
-                );
-        for (const h of HUES) this.muted.push(oklch(dark ? 0.42 : 0.865, 0.028, h));
-        for (let s = 0; s <= 8; s++) {
-            const k = s / 8;
-            this.grew.push(
-                dark ? oklch(0.4 + 0.13 * k, 0.012 + 0.14 * k, 32) : oklch(0.9 - 0.17 * k, 0.01 + 0.15 * k, 32),
-            );
-            this.shrank.push(
-                dark ? oklch(0.4 + 0.12 * k, 0.012 + 0.11 * k, 240) : oklch(0.9 - 0.16 * k, 0.01 + 0.11 * k, 240),
-            );
-        }
         this.text = dark ? '#f4f0ea' : '#1f1b16';
         this.haze = dark ? '#4a453f' : '#d5cec3';
         this.root = dark ? '#3a3632' : '#e5dfd6';
@@ -83,37 +111,34 @@ export class Palette {
         this.selected = dark ? '#ffd9a8' : '#7c2d12';
     }
 
-    private index(f: Frames, by: ColorBy): Int16Array {
+    /** Returns the colours of all frames. */
+    private colors(f: Frames, by: ColorBy): string[] {
         const c = this.cache;
-        if (c && c.frames === f && c.by === by && c.index.length === f.n) return c.index;
-        const index = new Int16Array(f.n),
-            groups = new Map<string, number>();
+        if (c && c.frames === f && c.by === by && c.color.length === f.n) return c.color;
+        const shares = new Map<string, number>(),
+            color = [this.root],
+            dark = this.theme === 'dark' ? 1 : 0;
         for (let i = 1; i < f.n; i++) {
-            const g = groupOf(f, i, by),
-                none = g.startsWith('(no '),
-                name = hash(f.name[i]);
-            let hue = groups.get(g);
-            if (hue === undefined) groups.set(g, (hue = hash(g) % HUES.length));
-            index[i] = none ? -1 - (name % this.muted.length) : hue * SHADES + (name % SHADES);
+            const g = groupOf(f, i, by);
+            shares.set(g, (shares.get(g) ?? 0) + (this.self[i] ?? 0));
         }
-        this.cache = { frames: f, by, index };
-        return index;
+        const hues = huesOf(shares);
+        for (let i = 1; i < f.n; i++) {
+            const [row, shade] = boxOf(hues.get(groupOf(f, i, by)), f.name[i]);
+            color.push(ROWS[row][dark][shade]);
+        }
+        this.cache = { frames: f, by, color };
+        return color;
     }
 
-    /** A function from frame to colour, for a whole picture. */
+    /** Returns a function from frame to colour, for a whole picture. */
     byFrame(f: Frames, by: ColorBy): (frame: number) => string {
-        const index = this.index(f, by);
-        return (frame) => {
-            const i = index[frame];
-            return frame === 0 ? this.root : i < 0 ? this.muted[-1 - i] : this.tones[i];
-        };
+        const color = this.colors(f, by);
+        return (frame) => color[frame];
     }
 
     change(value: number, base: number): string {
-        const most = Math.max(Math.abs(value), Math.abs(base));
-        const k = most ? Math.min(Math.abs(value - base) / most, 1) : 0;
-        const step = k < 0.01 ? 0 : Math.max(1, Math.round(Math.sqrt(k) * 8));
-        return (value >= base ? this.grew : this.shrank)[step];
+        return table.diff[this.theme === 'dark' ? 1 : 0][4 + stepOf(value, base)];
     }
 
     byNode(t: Tree, f: Frames, by: ColorBy): (node: number) => string {
@@ -123,5 +148,3 @@ export class Palette {
         return (i) => color(t.frame[i]);
     }
 }
-
-export const palettes = { light: new Palette('light'), dark: new Palette('dark') };

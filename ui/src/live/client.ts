@@ -1,4 +1,4 @@
-// Asks a kiln server. A server that wants a token is told the one that a person typed, which this tab alone remembers.
+// Requests to a kiln server. If the server requires a token, the user enters one, which is stored for this tab only.
 
 import { COLUMNS, readColumns, withStart } from './columns';
 
@@ -8,8 +8,8 @@ export class NeedsToken extends Error {
     constructor(readonly right: Right) {
         super(
             right === 'read'
-                ? 'this server wants a token from whoever looks'
-                : 'this server wants a token from whoever sends',
+                ? 'this server requires a token for viewing'
+                : 'this server requires a token for uploads',
         );
     }
 }
@@ -18,7 +18,7 @@ const key = (r: Right) => `kiln.token.${r}`;
 
 export const setToken = (r: Right, token: string): void => sessionStorage.setItem(key(r), token);
 
-async function ask(right: Right, path: string, init: RequestInit): Promise<Response> {
+async function request(right: Right, path: string, init: RequestInit): Promise<Response> {
     const token = sessionStorage.getItem(key(right));
     let r: Response;
     try {
@@ -28,7 +28,7 @@ async function ask(right: Right, path: string, init: RequestInit): Promise<Respo
         });
     } catch (e) {
         if ((e as Error).name === 'AbortError') throw e;
-        throw new Error('the server does not answer');
+        throw new Error('the server does not respond');
     }
     if (r.status === 401) throw new NeedsToken(right);
     if (!r.ok) throw new Error(await reason(r));
@@ -38,10 +38,10 @@ async function ask(right: Right, path: string, init: RequestInit): Promise<Respo
 async function reason(r: Response): Promise<string> {
     const text = (await r.text()).trim();
     try {
-        const said = JSON.parse(text) as { error?: string; message?: string };
-        return said.error ?? said.message ?? text;
+        const body = JSON.parse(text) as { error?: string; message?: string };
+        return body.error ?? body.message ?? text;
     } catch {
-        return text || `the server answers ${r.status}`;
+        return text || `the server responded with status ${r.status}`;
     }
 }
 
@@ -55,18 +55,18 @@ function address(path: string, params: Params): string {
 }
 
 export const getJson = async <T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> =>
-    (await ask('read', address(path, params), { signal })).json() as Promise<T>;
+    (await request('read', address(path, params), { signal })).json() as Promise<T>;
 
 export const getBytes = async (path: string, params: Params, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> =>
-    new Uint8Array(await (await ask('read', address(path, params), { signal })).arrayBuffer());
+    new Uint8Array(await (await request('read', address(path, params), { signal })).arrayBuffer());
 
-/** An answer whose columns came as arrays of numbers (docs/query-api.md, "The binary encoding"), or as JSON. */
+/** A response with columns, in the binary encoding (docs/query-api.md) or as JSON. */
 export async function getColumns<T>(
     path: string,
     params: Params,
     signal?: AbortSignal,
 ): Promise<T & { startNs: bigint }> {
-    const r = await ask('read', address(path, params), { signal, headers: { accept: COLUMNS } }),
+    const r = await request('read', address(path, params), { signal, headers: { accept: COLUMNS } }),
         type = r.headers.get('content-type') ?? '';
     return type.startsWith(COLUMNS) ? readColumns<T>(await r.arrayBuffer()) : withStart<T>(await r.text());
 }
@@ -74,23 +74,23 @@ export async function getColumns<T>(
 export interface Uploaded {
     recognised: string;
     profiles: number;
-    duplicates: number; // of these: stored before
-    damage?: string; // what was left out of a damaged file
-    service: string; // empty: it names none
-    first: number; // Unix ns; 0: it does not say when it was measured, and counts as of now
+    duplicates: number; // of these, already stored
+    damage?: string; // parts of a damaged file that were skipped
+    service: string; // empty: not known
+    first: number; // Unix ns; 0: no date, stored as of now
     last: number;
 }
 
-/** A file of any format that kiln reads. Recordings without a date of their own get that of the file. */
+/** Uploads a file in any format that kiln reads. A recording without a date gets the date of its file. */
 export const upload = async (file: File): Promise<Uploaded> =>
     (
-        await ask('write', `/upload?modified=${file.lastModified}`, { method: 'POST', body: file })
+        await request('write', `/upload?modified=${file.lastModified}`, { method: 'POST', body: file })
     ).json() as Promise<Uploaded>;
 
-/** What became of it: "perf.data: 2 profiles (perf-data)". */
+/** The message about an upload: "perf.data: 2 profiles (perf-data)". */
 export function uploadedText(name: string, r: Uploaded): string {
     const all = `${name}: ${r.profiles} ${r.profiles === 1 ? 'profile' : 'profiles'} (${r.recognised})`;
-    const before = r.duplicates === r.profiles ? ', stored before' : `, ${r.duplicates} of them stored before`;
-    const damage = r.damage ? `; damaged or incomplete, the whole parts are stored: ${r.damage}` : '';
+    const before = r.duplicates === r.profiles ? ', already stored' : `, ${r.duplicates} of them already stored`;
+    const damage = r.damage ? `; the file is damaged or incomplete, its intact parts are stored: ${r.damage}` : '';
     return all + (r.duplicates ? before : '') + damage;
 }

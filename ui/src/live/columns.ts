@@ -1,4 +1,4 @@
-// The binary encoding of answers: a head in JSON, which says where columns are behind it. docs/query-api.md.
+// The binary encoding of responses: a JSON head that lists the columns, followed by the columns (docs/query-api.md).
 
 export const COLUMNS = 'application/vnd.kiln.columns';
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array | number[];
@@ -24,11 +24,11 @@ function columnAt(b: ArrayBuffer, data: number, c: Place): Column | string[] {
     }
     if (c.type === 'i64') return Float64Array.from(new BigInt64Array(b, at, c.n), Number);
     const kind = KINDS[c.type as keyof typeof KINDS];
-    if (!kind) throw new Error(`the server sends columns of ${c.type}, which this page does not know: load it again`);
+    if (!kind) throw new Error(`the server sends columns of the unknown type ${c.type}: reload the page`);
     return new kind(b, at, c.n);
 }
 
-/** JSON whose `start` is kept exactly: as a number it would be good to a quarter of a microsecond. */
+/** Parses JSON and keeps `start` exact: as a JavaScript number it would lose up to a quarter of a microsecond. */
 export function withStart<T>(json: string): T & { startNs: bigint } {
     const start = /"start":(\d+)/.exec(json);
     return { ...(JSON.parse(json) as T), startNs: BigInt(start?.[1] ?? 0) };
@@ -41,7 +41,7 @@ export function readColumns<T>(b: ArrayBuffer): T & { startNs: bigint } {
         n = view.getUint32(8, true),
         data = view.getUint32(12, true);
     if (view.getUint32(0) !== 0x4b4c4e41 || view.getUint32(4, true) !== 1)
-        throw new Error('the server answers in an encoding that this page does not know: load it again');
+        throw new Error('the server responds in an unknown encoding: reload the page');
     const head = new TextDecoder().decode(new Uint8Array(b, 16, n));
     const { answer, columns, startNs } = withStart<{ answer: T; columns: Place[] }>(head);
     for (const c of columns) {

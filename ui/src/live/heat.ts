@@ -1,8 +1,8 @@
-// The question for a heat map.
+// The query for a heat map.
 import { Heat, ROWS, columnFor } from '../model/heat';
 import { getColumns } from './client';
 import { Column } from './columns';
-import { where } from './questions';
+import { where } from './queries';
 import { Span } from './range';
 import { Selector } from './selector';
 
@@ -22,7 +22,7 @@ interface Raw {
     why?: string;
 }
 
-/** Sums in cells of time, in columns as a report would choose them. */
+/** Queries sums by cell of time; the columns are as wide as in a report. */
 export async function heatOver(s: Selector, span: Span, signal?: AbortSignal): Promise<HeatAnswer> {
     const column = columnFor((span[1] - span[0]) * 1e6),
         a = await getColumns<Raw>('heat', { ...where(s, span), column: `${column}ns`, rows: ROWS }, signal);

@@ -1,13 +1,13 @@
-// The question for threads over time: each observation while there are few, sums in steps of time when there are many.
+// The query for threads over time: single observations while there are few, sums by step of time when there are many.
 import { Lane, Lanes } from '../model/lanes';
 import { timeScale } from '../model/units';
 import { getColumns } from './client';
 import { Column } from './columns';
-import { countsOf, where } from './questions';
+import { countsOf, where } from './queries';
 import { Span } from './range';
 import { Selector } from './selector';
 
-/** More than these are drawn over each other on any screen. */
+/** With more observations than this, boxes overlap on any screen. */
 export const MOST_EVENTS = 60_000;
 
 interface Raw {
@@ -26,7 +26,7 @@ async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSign
     const a = await getColumns<Raw>('lanes', where(s, span), signal),
         { lanes: l, events: e } = a,
         base = BigInt(Math.round(span[0] * 1e3)) * 1000n,
-        behind = Number(a.startNs - base), // the answer begins where something was observed
+        behind = Number(a.startNs - base), // the response starts with the first observation
         scale = timeScale(unit);
     const lanes = Array.from(l.name, (thread, i): Lane => {
         const id = l.thread_id[i],
@@ -39,7 +39,7 @@ async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSign
             n: l.n[i],
             sum: l.sum[i],
             time: Float64Array.from(part(e.time), (t) => t + behind),
-            length: Float64Array.from(part(e.duration), (d, k) => d || e.value[from + k] * scale), // a sample stands for its time
+            length: Float64Array.from(part(e.duration), (d, k) => d || e.value[from + k] * scale), // a sample lasts as long as its value
             value: part(e.value),
             state: part(e.state),
             frame: part(e.frame),

@@ -1,9 +1,9 @@
-// One state of a selection as the server has it: what there is to choose from, the chart over it, and the profile itself.
+// Loads the results of a selection from the server: the available services and types, the chart, and the profile.
 import { About } from '../model/about';
 import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
 import { Loaded, fromExport } from '../source';
-import { Wish } from '../state';
+import { Needs } from '../state';
 import { NeedsToken, Uploaded, getBytes } from './client';
 import {
     Counts,
@@ -11,48 +11,48 @@ import {
     countsOf,
     labelValues,
     observations,
-    saidBy,
+    profileAbout,
     seriesOf,
     storedOf,
     sumOf,
     typesOf,
     where,
-} from './questions';
+} from './queries';
 import { Span, absolute, atLeast, hull, resolve, spanText } from './range';
 import { Selection, spanBefore, SHIFTS } from './selection';
 import { EVERY, Selector, readSelector, valueOf, withValue, writeSelector } from './selector';
 
 export const SERVICE = 'service.name';
 export const PROFILE_ID = 'profile_id';
-/** With their times so many observations are some 10 MB on the way and draw without a pause. */
+/** The largest number of observations with timestamps to load: about 10 MB, which the browser draws without a pause. */
 export const MOST_OBSERVATIONS = 400_000;
 
-/** What is compared with. */
+/** The other side of a comparison. */
 export interface Base {
     selector: Selector;
     span: Span;
     name: string;
-    counts: Counts | null; // over the chart, when it is another selection
+    counts: Counts | null; // over the time of the chart, if the selector differs
 }
 
-export interface Answer {
-    span: Span | null; // null: nothing is stored, or the range is none
-    stored: Span | null; // looked up only when there is nothing in the range
-    undated: Span | null; // what has times of another clock and is not in "all that is stored"
+export interface Results {
+    span: Span | null; // null: nothing is stored, or the range is invalid
+    stored: Span | null; // queried only when the range is empty
+    undated: Span | null; // data with timestamps of another clock, which `stored` does not include
     services: string[];
     types: { type: string; unit: string }[];
     selector: Selector; // with the type that is shown
     unit: string;
-    chart: Span | null; // the time of `counts`: in a comparison that of both sides
+    chart: Span | null; // the time of `counts`; in a comparison it contains both sides
     counts: Counts | null;
     base: Base | null;
     observations: number;
-    sum: number; // of the span, also when a part of it is chosen
+    sum: number; // over the whole span, even if a part is selected
     session: Session | null;
-    said: About | null; // by the one profile that is selected
-    timed: boolean; // the session has the time of each observation, as far as senders gave it
-    failed: string; // why the profile itself could not be had
-    withoutBase: boolean; // a comparison was asked for, and there is nothing to compare with
+    about: About | null; // set if exactly one profile is selected
+    timed: boolean; // the session has timestamps, as the senders sent them
+    failed: string; // why the profile could not be loaded
+    withoutBase: boolean; // a comparison was requested, but the other side has no data
 }
 
 const inMs = ([a, b]: [bigint, bigint]): Span => [Number(a) / 1e6, Number(b) / 1e6];
@@ -76,7 +76,7 @@ const bytesOf = (s: Selector, span: Span, part: Bounds | null, sums: boolean, si
 
 export const nameOf = (s: Selector): string => valueOf(s, SERVICE) ?? 'all services';
 
-/** The selection that shows what was just sent. */
+/** The selection that shows the files that were just uploaded. */
 export function whereUploaded(list: Uploaded[], now: number): Pick<Selection, 'selector' | 'range'> {
     const spans = list.map((u): Span => (u.first ? [u.first / 1e6, u.last / 1e6] : [now - 5e3, now + 5e3])),
         service = list.every((u) => u.service === list[0].service) ? list[0].service : '';
@@ -90,7 +90,7 @@ export function whereUploaded(list: Uploaded[], now: number): Pick<Selection, 's
     };
 }
 
-/** What to compare with: a selector and a span. */
+/** Resolves the other side of a comparison. */
 async function baseOf(
     sel: Selection,
     chosen: Selector,
@@ -107,20 +107,20 @@ async function baseOf(
             name: SHIFTS.find(([k]) => k === a.shift)![1],
             counts: null,
         };
-    const kept = readSelector(a.query) ?? EVERY,
-        stored = a.range.from ? null : (await storedOf(kept, signal)).stored,
+const other = readSelector(a.query) ?? EVERY,
+        stored = a.range.from ? null : (await storedOf(other, signal)).stored,
         at = resolve(a.range, now, stored);
     return (
         at && {
-            selector: { ...kept, type: chosen.type },
+            selector: { ...other, type: chosen.type },
             span: at,
-            name: `${nameOf(kept)}, ${spanText(at)}`,
+            name: `${nameOf(other)}, ${spanText(at)}`,
             counts: null,
         }
     );
 }
 
-/** The chart: over the span, a line a service; in a comparison over both sides, a line for each selection. */
+/** The chart: one line per service; in a comparison, one line per selection over both sides. */
 async function chartOf(chosen: Selector, span: Span, base: Base | null, signal: AbortSignal) {
     const by = valueOf(chosen, SERVICE) === null && !base ? SERVICE : '',
         chart = base ? hull(span, base.span) : span;
@@ -134,13 +134,13 @@ async function chartOf(chosen: Selector, span: Span, base: Base | null, signal: 
     return { chart, counts, base, observations: observations(inside ?? counts), sum: sumOf(inside ?? counts) };
 }
 
-export async function load(sel: Selection, wish: Wish, now: number, signal: AbortSignal): Promise<Answer> {
+export async function load(sel: Selection, needs: Needs, now: number, signal: AbortSignal): Promise<Results> {
     const any = { ...sel.selector, type: '' },
         everything = async () => (await storedOf(EVERY, signal)).stored;
     const bounded = sel.range.from || sel.range.to,
         { stored, undated } = bounded ? { stored: null, undated: null } : await storedOf(any, signal),
         span = resolve(sel.range, now, stored);
-    const none: Answer = {
+    const none: Results = {
         span,
         stored,
         undated,
@@ -154,7 +154,7 @@ export async function load(sel: Selection, wish: Wish, now: number, signal: Abor
         observations: 0,
         sum: 0,
         session: null,
-        said: null,
+        about: null,
         timed: false,
         failed: '',
         withoutBase: false,
@@ -169,39 +169,39 @@ export async function load(sel: Selection, wish: Wish, now: number, signal: Abor
     const chosen = { ...sel.selector, type: label(found) };
     const drawn = await chartOf(chosen, span, await baseOf(sel, chosen, span, now, signal), signal),
         { base } = drawn;
-    const looked =
-            wish.part && wish.times
-                ? observations(await countsOf(chosen, inMs(wish.part), '', signal))
+    const expected =
+            needs.part && needs.times
+                ? observations(await countsOf(chosen, inMs(needs.part), '', signal))
                 : drawn.observations,
-        timed = wish.times && looked <= MOST_OBSERVATIONS;
+        timed = needs.times && expected <= MOST_OBSERVATIONS;
     const chart = { ...none, ...drawn, services, types, selector: chosen, unit: found.unit };
-    const part = wish.part && { start: String(wish.part[0]), end: String(wish.part[1]) };
+    const part = needs.part && { start: String(needs.part[0]), end: String(needs.part[1]) };
     const source = fromExport(
         bytesOf(chosen, span, part, !timed, signal),
         nameOf(chosen),
         base && { get: bytesOf(base.selector, base.span, null, true, signal), name: base.name },
     );
     const one = valueOf(chosen, PROFILE_ID),
-        said = one === null ? null : await saidBy(one, chosen.type, signal).catch(() => null); // gone by now, perhaps
+        about = one === null ? null : await profileAbout(one, chosen.type, signal).catch(() => null); // it may have been deleted
     let loaded: Loaded;
     try {
         loaded = (await source.load())!;
     } catch (e) {
         if (signal.aborted || e instanceof NeedsToken) throw e;
-        return { ...chart, failed: (e as Error).message }; // with the chart one can choose less
+        return { ...chart, failed: (e as Error).message }; // the chart is still shown, so that a smaller part can be selected
     }
     const main = only(loaded.profile, label(found)),
         other = loaded.base && only(loaded.base, label(found)),
         some = (d: Dataset | null) => d !== null && d.profiles.some((p) => p.n > 0),
         hasBase = some(other);
-    main.timeBase ||= BigInt(Math.floor(span[0])) * 1000000n; // sums have no times
+    main.timeBase ||= BigInt(Math.floor(span[0])) * 1000000n; // sums have no timestamps
     const session = some(main) ? new Session(main, hasBase ? other : null) : null;
     if (session) session.names.dated = true;
     return {
         ...chart,
         stored: session ? stored : (stored ?? (await everything())),
         session,
-        said,
+        about,
         timed,
         withoutBase: sel.against !== null && !hasBase,
     };

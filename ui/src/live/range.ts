@@ -1,10 +1,10 @@
-// Times as people write them: now, now-15m, 2025-11-03 09:14:05 (UTC unless it says otherwise), Unix seconds, ms, µs or ns.
+// Times as people write them: now, now-15m, 2025-11-03 09:14:05 (UTC unless a zone is given), Unix seconds, ms, µs or ns.
 
 export interface Range {
     from: string;
-    to: string; // both empty: everything that is stored
+    to: string; // both empty: all stored data
 }
-export type Span = [number, number]; // Unix ms, good to a microsecond
+export type Span = [number, number]; // Unix ms, precise to a microsecond
 
 const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3, w: 7 * 86400e3 };
 
@@ -20,7 +20,7 @@ export const QUICK: [string, string][] = [
 export const lastOf = (length: string): Range => ({ from: `now-${length}`, to: 'now' });
 export const EVERYTHING: Range = { from: '', to: '' };
 
-/** Unix ms; null: not a time. */
+/** Parses a time to Unix ms; null: not a time. */
 export function readTime(text: string, now: number): number | null {
     const t = text.trim(),
         relative = /^now(?:-(\d+(?:\.\d+)?)(s|m|h|d|w))?$/.exec(t);
@@ -38,7 +38,7 @@ export function readTime(text: string, now: number): number | null {
 
 const micro = (ms: number): number => Math.round(ms * 1e3) / 1e3;
 
-/** With as many digits behind the second as it needs: none, three or six. */
+/** Formats a time with as many decimals as needed: none, three or six. */
 export function writeTime(ms: number): string {
     const us = Math.round(ms * 1e3),
         rest = us - Math.floor(us / 1e3) * 1e3;
@@ -47,23 +47,23 @@ export function writeTime(ms: number): string {
 }
 export const absolute = ([a, b]: Span): Range => ({ from: writeTime(a), to: writeTime(b) });
 
-/** null: it has an end that is no time, or ends before it begins, or there is nothing stored to take it from. */
+/** Resolves a range. null: an end is not a time, the range ends before it starts, or nothing is stored. */
 export function resolve(r: Range, now: number, stored: Span | null): Span | null {
     const a = r.from ? readTime(r.from, now) : (stored?.[0] ?? null),
         b = r.to ? readTime(r.to, now) : r.from ? now : (stored?.[1] ?? null);
     return a === null || b === null || a >= b ? null : [a, b];
 }
 
-/** Does it move with the clock? */
+/** True if the range moves with the clock. */
 export const moves = (r: Range): boolean => r.to.startsWith('now') || r.from.startsWith('now');
 
-/** Not less than this, around its middle: a moment is hard to see. */
+/** Widens the span around its middle to at least this length. */
 export const atLeast = ([a, b]: Span, ms: number): Span => {
     const more = Math.max(Math.ceil((ms - (b - a)) / 2), 0);
     return [Math.max(a - more, 0), b + more];
 };
 
-/** Around both, with some air. */
+/** Returns a span that contains both, with a margin. */
 export function hull(p: Span, q: Span): Span {
     const a = Math.min(p[0], q[0]),
         b = Math.max(p[1], q[1]),
@@ -91,6 +91,6 @@ export function rangeText(r: Range, span: Span | null): string {
     if (quick) return `Last ${quick[1]}`;
     const last = r.to === 'now' && /^now-([\d.]+)([smhdw])$/.exec(r.from);
     if (last) return `Last ${last[1]} ${{ s: 's', m: 'min', h: 'h', d: 'days', w: 'weeks' }[last[2]]}`;
-    if (!r.from && !r.to) return 'All that is stored';
+    if (!r.from && !r.to) return 'All stored profiles';
     return span ? spanText(span) : `${r.from} – ${r.to}`;
 }

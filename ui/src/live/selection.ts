@@ -1,21 +1,22 @@
-// What a live page shows, and how its address carries it. What the viewer shows of it is in the fragment (state.ts).
+// The selection of the live page, and how the page address stores it. The fragment (state.ts) stores the state of the viewer.
 import { EVERYTHING, Range, Span, absolute, lastOf, readTime, shifted } from './range';
 import { Selector, readSelector, writeSelector } from './selector';
 
 export type Page = 'explore' | 'profiles' | 'trace' | 'health';
 const PAGES: Page[] = ['explore', 'profiles', 'trace', 'health'];
 
-/** What to compare with: the same selection at another time, or a selection that was kept. */
+/** The other side of a comparison: the same selection at another time, or another selection. */
 export type Against = { shift: 'before' | '1d' | '7d' } | { query: string; range: Range };
 
 /** A trace, a span, or a span of a trace; empty: any. */
 export interface Ids {
-    trace: string; // 32 hex digits
+    trace: string; // 32 hex digits, or empty
     span: string; // 16
 }
 export const NO_IDS: Ids = { trace: '', span: '' };
 
-/** Ids as other tools write them: 32 or 16 hex digits, with or without dashes, or a traceparent. null: none of these. */
+/** Reads ids as other tools write them: 32 or 16 hex digits, with or without dashes, or a traceparent. null: not an
+ *  id. */
 export function readIds(text: string): Ids | null {
     const t = text.trim().toLowerCase(),
         parent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(t);
@@ -32,7 +33,7 @@ const TRACE_KEYS = ['trace', 'trace_id', 'traceID', 'traceId', 'traceparent'],
     SPAN_KEYS = ['span', 'span_id', 'spanID', 'spanId'],
     ID_KEYS = [...TRACE_KEYS, ...SPAN_KEYS];
 
-/** A link that another tool made: /#trace=ID, /#span=ID or /#traceparent=..., the same behind a question mark. */
+/** Links that other tools create: /#trace=ID, /#span=ID or /#traceparent=..., or the same in the query string. */
 export function linkedIds(search: string, hash: string): Ids | null {
     for (const text of [hash.replace(/^#\/?\??/, ''), search]) {
         const q = new URLSearchParams(text),
@@ -49,8 +50,8 @@ export interface Selection {
     selector: Selector;
     range: Range;
     against: Against | null;
-    refresh: number; // s; 0: not by itself
-    ids: Ids; // of the page for a trace
+    refresh: number; // s; 0: no automatic refresh
+    ids: Ids; // for the page of a trace
 }
 
 export const REFRESH = [0, 5, 15, 60];
@@ -77,22 +78,22 @@ export function readAddress(search: string): Selection {
     };
 }
 
-/** What is wrong with an address, of which the rest is shown all the same; empty: nothing. */
+/** Describes mistakes in an address; empty: none. The valid parts are shown in any case. */
 export function brokenAddress(search: string, hash: string): string {
     const q = new URLSearchParams(search),
         linked = new URLSearchParams(hash.replace(/^#\/?\??/, '')),
         wrong: string[] = [];
     const query = q.get('query') ?? '';
-    if (!readSelector(query)) wrong.push(`query=${query} is no selector, such as cpu{service.name="checkout"}`);
+    if (!readSelector(query)) wrong.push(`query=${query} is not a selector such as cpu{service.name="checkout"}`);
     for (const key of ['from', 'to']) {
         const text = q.get(key);
-        if (text && readTime(text, 0) === null) wrong.push(`${key}=${text} is no time`);
+        if (text && readTime(text, 0) === null) wrong.push(`${key}=${text} is not a time`);
     }
     for (const key of ID_KEYS) {
         const text = linked.get(key) ?? q.get(key);
-        if (text && !readIds(text)) wrong.push(`${key}=${text} is no id: 32 hexadecimal digits are a trace, 16 a span`);
+        if (text && !readIds(text)) wrong.push(`${key}=${text} is not an id: a trace has 32 hexadecimal digits, a span 16`);
     }
-    return wrong.length ? `The address has mistakes, and not all that it means is shown: ${wrong.join('; ')}.` : '';
+    return wrong.length ? `The address has mistakes, which are ignored: ${wrong.join('; ')}.` : '';
 }
 
 export function writeAddress(s: Selection): string {
@@ -127,7 +128,7 @@ export function spanBefore(span: Span, shift: 'before' | '1d' | '7d'): Span {
     return shifted(span, shift === 'before' ? span[0] - span[1] : shift === '1d' ? -DAY : -7 * DAY);
 }
 
-/** Two parts of one span: its first half is what the second one is compared with. */
+/** The second half of a span, compared with the first half. */
 export function halves([a, b]: Span): { range: Range; against: Range } {
     const mid = Math.round((a + b) / 2);
     return { range: absolute([mid, b]), against: absolute([a, mid]) };

@@ -1,4 +1,4 @@
-// What is asked of a server: cpu/nanoseconds{service.name="checkout", thread.name=~"worker.*"}, as src/store/store.h has it.
+// Selectors: cpu/nanoseconds{service.name="checkout", thread.name=~"worker.*"}, with the grammar of docs/query-api.md.
 
 export type Op = '=' | '!=' | '=~' | '!~';
 export const OPS: Op[] = ['=', '!=', '=~', '!~'];
@@ -19,7 +19,8 @@ export const EVERY: Selector = { type: '', matchers: [] };
 const quote = (s: string): string => `"${s.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n')}"`;
 const plainKey = /^[^\s=!~,{}"]+$/;
 
-/** A type that a selector cannot spell is left out, and chosen among what comes back. */
+/** Writes a selector as text. A type that the grammar cannot express is omitted; the page then picks it from the
+ *  response. */
 export const spelled = (type: string): string => (/[\s{]/.test(type) || type.startsWith('/') ? '' : type);
 
 export function writeSelector(s: Selector): string {
@@ -27,7 +28,7 @@ export function writeSelector(s: Selector): string {
     return spelled(s.type) + (list.length ? `{${list.join(', ')}}` : '');
 }
 
-/** null: nothing that a server would understand. */
+/** Parses a selector; null: not a selector. */
 export function readSelector(text: string): Selector | null {
     const type = /^\s*([^\s{]*)\s*/.exec(text)!,
         out: Selector = { type: type[1], matchers: [] };
@@ -61,7 +62,7 @@ export function readSelector(text: string): Selector | null {
     return at === text.length ? out : null;
 }
 
-/** What labels of the viewer ask for: values of one key are alternatives. */
+/** Adds the label filters of the viewer: values of one key are alternatives. */
 export function withLabels(s: Selector, labels: { key: string; value: string; not: boolean }[]): Selector {
     const keys = [...new Set(labels.filter((l) => !l.not).map((l) => l.key))],
         plain = (v: string) => v.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
@@ -75,11 +76,11 @@ export function withLabels(s: Selector, labels: { key: string; value: string; no
     return { ...s, matchers: [...s.matchers, ...wanted, ...refused] };
 }
 
-/** The value that a key must have, when one is asked for. */
+/** Returns the value that the selector requires for a key; null: any. */
 export const valueOf = (s: Selector, key: string): string | null =>
     s.matchers.find((m) => m.key === key && m.op === '=')?.value ?? null;
 
-/** With this value for the key; null: without any. */
+/** Requires this value for the key; null: removes the requirement. */
 export const withValue = (s: Selector, key: string, value: string | null): Selector => ({
     ...s,
     matchers: [

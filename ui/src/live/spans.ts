@@ -1,4 +1,4 @@
-// The search for a trace or a span: where samples of it are.
+// The query for the samples of a trace or a span.
 import { Params, getColumns } from './client';
 import { Column } from './columns';
 import { Ids } from './selection';
@@ -12,7 +12,7 @@ export interface SpanRow {
     thread: string;
     sum: number;
     samples: number;
-    first: number; // Unix ns; 0: its samples have no times
+    first: number; // Unix ns; 0: its samples have no timestamps
     last: number;
 }
 
@@ -44,7 +44,7 @@ interface Raw {
 
 const MOST = 1000;
 
-/** `of`: which samples, where no id says it. */
+/** `of` selects samples when there is no id. */
 export async function spansOf(ids: Ids, of: Params, signal?: AbortSignal): Promise<SpansAnswer> {
     const a = await getColumns<Raw>('spans', { ...of, trace_id: ids.trace, span_id: ids.span, limit: MOST }, signal),
         { spans: s, threads: t } = a;
@@ -74,7 +74,7 @@ export async function spansOf(ids: Ids, of: Params, signal?: AbortSignal): Promi
     };
 }
 
-/** When samples of these rows were taken, ms; null: they have no times. */
+/** The time range of these rows, ms; null: they have no timestamps. */
 export function spanExtent(rows: SpanRow[]): [number, number] | null {
     const timed = rows.filter((r) => r.first > 0);
     if (!timed.length) return null;

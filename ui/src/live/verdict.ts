@@ -1,26 +1,26 @@
-// Whether two selections differ in cost by more than noise: the verdict of the server, which decides as kiln diff does.
+// Queries whether two selections differ in cost by more than noise. The server decides by the rules of kiln diff.
 import { getColumns } from './client';
 import { Column } from './columns';
 import { Base } from './load';
-import { where } from './questions';
+import { where } from './queries';
 import { Span, writeTime } from './range';
 import { Selector, writeSelector } from './selector';
 
 export interface Change {
     name: string;
-    before: number; // scaled to the other side's sum
+    before: number; // scaled to the sum of the other side
     after: number;
     grew: boolean;
-    moved: boolean; // it grew by what another function lost: inlined or renamed
-    q: number; // the rate of false discoveries at which it counts as one
+    moved: boolean; // grew by the amount that another function shrank: inlined or renamed
+    q: number; // the false discovery rate at which the change is significant
 }
 
 export interface Verdict {
-    sentence: string; // what was compared, per what, what changed and how sure that is
-    changed: Change[]; // by their own samples or with what they call, the surest first
+    sentence: string; // the comparison, its unit, the change, and the confidence
+    changed: Change[]; // by self or total, the most significant first
     tests: number;
     fdr: number;
-    untested: string; // why nothing was tested; '': it was
+    untested: string; // why nothing was tested; '': it was tested
     partial: boolean;
     why: string;
 }

@@ -1,19 +1,19 @@
-// What a profile says about itself besides its samples: comments, temporality, other attributes, and the original file it carries.
+// Facts about a profile besides its samples: comments, temporality, other attributes, and the original file.
 import { Dataset, Profile, Value } from '../otlp/types';
 import { valueText } from './filter';
 import { bytes } from './units';
 
-const COMMENT = /^pprof\.profile\.comment(\.\d+)?$/; // the Collector numbers its comments
+const COMMENT = /^pprof\.profile\.comment(\.\d+)?$/; // the OpenTelemetry Collector numbers comments
 const TEMPORALITY = 'kiln.aggregation_temporality';
 
 export interface About {
     comments: string[];
-    temporality: string; // '' when the profile does not say
+    temporality: string; // '' when not known
     attributes: { key: string; text: string }[];
     original: string; // '' when there is none
 }
 
-export interface Said {
+export interface Attribute {
     key: string;
     value: Value;
     unit?: string;
@@ -21,7 +21,7 @@ export interface Said {
 
 export const isComment = (key: string): boolean => COMMENT.test(key);
 
-export function aboutFrom(list: Said[], original: { format: string; bytes: number }): About {
+export function aboutFrom(list: Attribute[], original: { format: string; bytes: number }): About {
     const out: About = { comments: [], temporality: '', attributes: [], original: '' };
     for (const { key, value, unit } of list)
         if (isComment(key))
@@ -45,5 +45,5 @@ export const aboutOf = (set: Dataset, p: Profile): About =>
         p.original,
     );
 
-export const saysNothing = (a: About): boolean =>
+export const isEmpty = (a: About): boolean =>
     !a.comments.length && !a.temporality && !a.attributes.length && !a.original;

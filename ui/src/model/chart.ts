@@ -1,11 +1,11 @@
-// The flame chart: time from left to right, a lane a thread, boxes where neighbouring samples share their frames.
+// The flame chart: time from left to right, one lane per thread; neighbouring samples share the boxes of common frames.
 import { GrowF64, GrowU32 } from '../base/grow';
 import { Profile } from '../otlp/types';
 import { Filter, labelTest, valueText } from './filter';
 import { Bound, stackFrames } from './frames';
 import { Threads } from './labels';
 
-/** Boxes of one depth of one lane, ascending and without overlap. */
+/** The boxes of one depth of a lane, in ascending order, without overlap. */
 export interface Layer {
     x: Float64Array; // ns after the base
     w: Float64Array;
@@ -41,7 +41,7 @@ const TIME_UNITS: Record<string, number> = {
     s: 1e9,
 };
 
-/** Are the values durations that begin at their timestamps? (docs/attributes.md: kiln.event.interval) */
+/** True if values are durations that start at their timestamps (docs/attributes.md: kiln.event.interval). */
 function isInterval(b: Bound, p: Profile): boolean {
     const { attributes, strings } = b.set.dict;
     return p.attributes.some(
@@ -52,8 +52,8 @@ function isInterval(b: Bound, p: Profile): boolean {
     );
 }
 
-/** How long a sample stands for when nothing follows it soon: what is usual between two of its thread, and never less
- *  than the period. */
+/** Returns the duration of a sample that no other follows soon: the usual gap between two samples of its thread, but at
+ *  least the period. */
 function usualGap(times: Float64Array, period: number): number {
     const gaps: number[] = [];
     const step = Math.max(1, Math.floor(times.length / 2000));
@@ -62,9 +62,9 @@ function usualGap(times: Float64Array, period: number): number {
     return Math.max(period, gaps.length ? gaps[gaps.length >> 1] : 0) || 1e6;
 }
 
-const ROOM = 16; // boxes a level begins with: stacks may be very deep
-const LONGEST = 100; // a sample that nothing follows is at most this part of its lane
-const GAP = 2.5; // a sample reaches the next one when that is at most so many usual gaps away
+const ROOM = 16; // initial capacity of a level, small because stacks may be very deep
+const LONGEST = 100; // a sample that no other follows covers at most 1 / LONGEST of its lane
+const GAP = 2.5; // a sample extends to the next one if that is at most this many usual gaps away
 
 export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter): Chart {
     const passes = labelTest(b.set, p, filter.labels),
@@ -105,8 +105,9 @@ export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter):
     return { lanes, from: lanes.length ? from : 0, to: lanes.length ? to : 1 };
 }
 
-/** The boxes of a lane. A frame that stays at its depth from one sample to the next is one box. Intervals lie over each
- *  other as in a trace: each is drawn at its own depth, and of two that overlap there the later one begins. */
+/** Computes the boxes of a lane. A frame that stays at its depth from one sample to the next is one box. Intervals nest
+ *  as in a trace: each is drawn at its own depth. Where two overlap at a depth, the later one truncates the earlier
+ *  one. */
 export function layersOf(b: Bound, lane: Lane): Layer[] {
     if (lane.layers) return lane.layers;
     const xs: GrowF64[] = [],

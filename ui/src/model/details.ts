@@ -20,7 +20,7 @@ const largest = (m: Map<number, number>) =>
         .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
         .slice(0, LONGEST);
 
-/** Values by source line: every line of the frame that a stack passes counts once in `total`. */
+/** Values by source line: each line of the frame counts once per stack in `total`. */
 function linesOf(b: Bound, p: Profile, filter: Filter, frame: number): Details['lines'] {
     const { off, locations } = b.set.dict.stacks,
         passes = labelTest(b.set, p, filter.labels);

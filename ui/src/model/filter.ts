@@ -1,4 +1,4 @@
-// Which samples are looked at: labels and a window of time. The result is a weight per stack.
+// Filters samples by labels and time, and sums the rest by stack.
 import { Dataset, Profile } from '../otlp/types';
 
 export interface LabelFilter {
@@ -16,22 +16,22 @@ export const noFilter: Filter = { labels: [], time: null };
 
 export const valueText = (v: unknown): string => (typeof v === 'string' ? v : (JSON.stringify(v) ?? ''));
 
-/** The key under which trace links are offered as labels. */
+/** The label key of trace links. */
 export const TRACE_KEY = 'trace_id';
 
-/** Does a sample pass? Values of one key are alternatives, different keys must all fit, `not` must not occur. */
+/** Returns the test of a sample. Values of one key are alternatives, all keys must match, and values with `not` must not occur. */
 export function labelTest(set: Dataset, p: Profile, labels: LabelFilter[]): (sample: number) => boolean {
     if (!labels.length) return () => true;
     const { attributes, strings, links } = set.dict;
     const keys = [...new Set(labels.filter((l) => !l.not).map((l) => l.key))];
     if (keys.length > 30) keys.length = 30;
     const wanted = (1 << keys.length) - 1,
-        REFUSED = -1;
+        EXCLUDED = -1;
     const bit = (key: string, value: string): number => {
         let bits = 0;
         for (const l of labels) {
             if (l.key !== key || l.value !== value) continue;
-            if (l.not) return REFUSED;
+            if (l.not) return EXCLUDED;
             bits |= 1 << keys.indexOf(l.key);
         }
         return bits;
@@ -40,11 +40,11 @@ export function labelTest(set: Dataset, p: Profile, labels: LabelFilter[]): (sam
     const ofLink = Int32Array.from(links, (l) => (l.trace ? bit(TRACE_KEY, l.trace) : 0));
     return (i) => {
         let bits = ofLink.length ? ofLink[p.link[i]] : 0;
-        for (let k = p.attributeOff[i]; k < p.attributeOff[i + 1] && bits !== REFUSED; k++) {
+        for (let k = p.attributeOff[i]; k < p.attributeOff[i + 1] && bits !== EXCLUDED; k++) {
             const b = ofAttribute[p.attribute[k]];
-            bits = b === REFUSED ? REFUSED : bits | b;
+            bits = b === EXCLUDED ? EXCLUDED : bits | b;
         }
-        return bits !== REFUSED && bits === wanted;
+        return bits !== EXCLUDED && bits === wanted;
     };
 }
 
@@ -59,21 +59,19 @@ export function sampleWeight(p: Profile, i: number, time: [number, number] | nul
 
 export interface Weights {
     value: Float64Array; // by stack
-    used: Uint8Array; // stacks of samples that passed, also of value 0
     total: number;
     samples: number;
 }
 
 export function stackWeights(set: Dataset, p: Profile, f: Filter): Weights {
     const n = Math.max(set.dict.stacks.n, 1);
-    const out: Weights = { value: new Float64Array(n), used: new Uint8Array(n), total: 0, samples: 0 };
+    const out: Weights = { value: new Float64Array(n), total: 0, samples: 0 };
     const passes = labelTest(set, p, f.labels);
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
         const w = sampleWeight(p, i, f.time);
         if (f.time && w === 0) continue;
         out.value[p.stack[i]] += w;
-        out.used[p.stack[i]] = 1;
         out.total += w;
         out.samples++;
     }

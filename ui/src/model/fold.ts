@@ -1,8 +1,8 @@
-// Profiles of one type as one: what was received in pieces is looked at as a whole. They share a dictionary, so columns are joined.
+// Combines profiles of one type: a server exports them in pieces. They share a dictionary, so their columns are concatenated.
 import { Dataset, Dictionary, Profile, Resource } from '../otlp/types';
 import { isComment } from './about';
 import { valueText } from './filter';
-import { leadRank } from './lead';
+import { typeRank } from './default_type';
 
 type Column = Float64Array | Uint32Array;
 
@@ -16,7 +16,7 @@ function join<T extends Column>(parts: T[], make: (n: number) => T): T {
     return out;
 }
 
-/** Offsets of one column after another: each part has one more than it has samples. */
+/** Concatenates offsets. Each part has one more offset than samples. */
 function joinOffsets(parts: Uint32Array[]): Uint32Array {
     const out = new Uint32Array(parts.reduce((n, p) => n + Math.max(p.length - 1, 0), 1));
     let at = 0,
@@ -32,8 +32,8 @@ function joinOffsets(parts: Uint32Array[]): Uint32Array {
 const floats = (n: number) => new Float64Array(n),
     ints = (n: number) => new Uint32Array(n);
 
-/** What all of them say, and the comments of each. */
-function saidOf(list: Profile[], d: Dictionary): number[] {
+/** Returns the attributes that all profiles have, and the comments of each. */
+function commonAttributes(list: Profile[], d: Dictionary): number[] {
     const text = (i: number) => `${d.attributes[i].key}=${valueText(d.attributes[i].value)}`,
         out = new Map<string, number>(),
         others = list.slice(1).map((p) => new Set(p.attributes.map(text)));
@@ -52,7 +52,7 @@ function joined(list: Profile[], resource: number, d: Dictionary): Profile {
         id: '',
         resource,
         scope: scopes.size === 1 ? list[0].scope : '',
-        attributes: saidOf(list, d),
+        attributes: commonAttributes(list, d),
         original: { format: '', bytes: 0 },
         startUnixNs: first,
         durationNs: end,
@@ -87,7 +87,7 @@ function joined(list: Profile[], resource: number, d: Dictionary): Profile {
     };
 }
 
-/** What all of them say. */
+/** Returns the attributes that all resources have. */
 function common(of: Resource[]): Resource {
     const rest = of.slice(1).map((r) => new Map(r.attributes.map((a) => [a.key, valueText(a.value)])));
     return {
@@ -95,7 +95,7 @@ function common(of: Resource[]): Resource {
     };
 }
 
-/** One profile for each type and unit, the one that leads first (model/lead.ts). */
+/** Returns one profile per type and unit, the default type first (model/default_type.ts). */
 export function fold(set: Dataset): Dataset {
     const kinds = new Map<string, Profile[]>();
     for (const p of set.profiles) {
@@ -114,6 +114,6 @@ export function fold(set: Dataset): Dataset {
         out.resources.push(common(resources));
         out.profiles.push(joined(list, out.resources.length - 1, set.dict));
     }
-    out.profiles.sort((a, b) => leadRank(a.type) - leadRank(b.type) || b.n - a.n);
+    out.profiles.sort((a, b) => typeRank(a.type) - typeRank(b.type) || b.n - a.n);
     return out;
 }

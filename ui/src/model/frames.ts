@@ -1,13 +1,13 @@
-// Frames: what a box in a picture stands for. One table for all datasets of a page, so that two profiles can be
-// compared; a dataset is bound to it by a list of frames per location.
+// Frames: each box in a picture shows one. A page has one table of frames for all datasets, so that two profiles can be
+// compared. A dataset is bound to the table by a list of frames per location.
 import { Dataset, Mapping } from '../otlp/types';
-import { libraryOf, packageOf } from './package';
+import { baseName, packageAt } from './package';
 
 export class Frames {
     name: string[] = ['all'];
-    label: string[] = ['all']; // in a box: an address says where it lies
+    label: string[] = ['all']; // the text in a box; for an address, with its library
     file: string[] = [''];
-    library: string[] = [''];
+    library: string[] = ['']; // the mapped file, without its directories
     package: string[] = [''];
     kind: string[] = [''];
     systemName: string[] = [''];
@@ -19,6 +19,7 @@ export class Frames {
         return this.name.length;
     }
 
+    /** `startLine` is -1 when `name` is not the name of a function. */
     intern(name: string, file: string, library: string, kind: string, systemName: string, startLine: number): number {
         const key = `${name}\0${file}\0${library}`;
         let id = this.ids.get(key);
@@ -29,17 +30,17 @@ export class Frames {
             this.label.push(library && /^\+?0x/.test(name) ? `${library}${name[0] === '+' ? '' : ' '}${name}` : name);
             this.file.push(file);
             this.library.push(library);
-            this.package.push(packageOf(name, file, library));
+            this.package.push(packageAt(startLine < 0 ? '' : name, library, file));
             this.kind.push(kind);
             this.systemName.push(systemName === name ? '' : systemName);
-            this.startLine.push(startLine);
+            this.startLine.push(Math.max(startLine, 0));
             this.lower.push(name.toLowerCase());
         }
         return id;
     }
 
-    /** Which frames a search means: a bit per frame, so that a million boxes need no string. `/x/` is a regular
-     *  expression; anything else is looked for as it stands, without case. null: nothing is searched. */
+    /** Marks the frames that match a search: a flag per frame, so that a million boxes need no string comparison. `/x/`
+     *  is a regular expression; other text is searched literally, ignoring case. null: there is no search. */
     match(query: string): Uint8Array | null {
         const q = query.trim();
         if (!q) return null;
@@ -71,8 +72,8 @@ export interface Bound {
     noStack: number; // the frame of a sample without a stack
 }
 
-/** What an address without a name is called: its place in the file where that is known, since each process has the file
- *  elsewhere in memory. */
+/** Returns the name of an address without a symbol: its offset in the file if known, because processes map the file at
+ *  different addresses. */
 export function placeName(address: bigint, m: Mapping | undefined, library: string): string {
     if (!address) return library || '?';
     const inside = m && library && m.start && address >= m.start && address < m.limit;
@@ -98,7 +99,7 @@ export function bind(set: Dataset, frames: Frames): Bound {
     for (let i = 0; i < l.n; i++) {
         off[i] = n;
         const map = l.mapping[i],
-            library = map ? libraryOf(s.get(mappings[map].filename)) : '';
+            library = map ? baseName(s.get(mappings[map].filename)) : '';
         const kind = kindKey >= 0 ? kindOf(i) : '';
         for (let k = l.lineOff[i]; k < l.lineOff[i + 1]; k++) {
             const fn = l.lineFunction[k];
@@ -122,7 +123,7 @@ export function bind(set: Dataset, frames: Frames): Bound {
         }
         if (n === off[i]) {
             const address = (BigInt(l.addressHi[i]) << 32n) | BigInt(l.addressLo[i]);
-            frame[n++] = frames.intern(placeName(address, mappings[map], library), '', library, kind, '', 0);
+            frame[n++] = frames.intern(placeName(address, mappings[map], library), '', library, kind, '', -1);
         }
     }
     off[l.n] = n;
@@ -131,11 +132,11 @@ export function bind(set: Dataset, frames: Frames): Bound {
         off,
         frame: frame.slice(0, n),
         line: line.slice(0, n),
-        noStack: frames.intern('?', '', '', '', '', 0),
+        noStack: frames.intern('?', '', '', '', '', -1),
     };
 }
 
-/** The frames of a stack, root first, into `out`; returns how many. */
+/** Writes the frames of a stack into `out`, root first, and returns their number. */
 export function stackFrames(b: Bound, stack: number, out: number[]): number {
     const { off, locations } = b.set.dict.stacks;
     let n = 0;

@@ -1,11 +1,11 @@
-// The heat map of FlameScope: a column is a second (or what suits the length), a row a fiftieth of it.
+// The heat map (FlameScope): each column is a second, or another step that suits the length; each row is a fiftieth of it.
 import { Profile } from '../otlp/types';
 import { Dataset } from '../otlp/types';
 import { Filter, labelTest } from './filter';
 
-export const ROWS = 50; // of a column
+export const ROWS = 50; // rows per column
 const MAX_COLUMNS = 1200,
-    FINE_COLUMNS = 720, // of a long time: two pixels each on a wide screen
+    FINE_COLUMNS = 720, // for long times: two pixels each on a wide screen
     MIN_COLUMNS = 30;
 
 export interface Heat {
@@ -22,7 +22,8 @@ const STEPS = [
     6e10, 1.2e11, 3e11, 6e11, 3.6e12, 8.64e13,
 ];
 
-/** A second, unless that makes too few columns or too many: then the longest that makes enough, or the shortest that is seen. */
+/** Returns the duration of a column: a second, unless that gives too few or too many columns; then the longest step
+ *  with enough columns, or the shortest visible one. */
 export function columnFor(span: number): number {
     const fits = (c: number) => span / c >= MIN_COLUMNS && span / c <= MAX_COLUMNS;
     if (fits(1e9)) return 1e9;

@@ -1,4 +1,4 @@
-// Attributes of samples and their trace links, as labels one can look at and filter by.
+// Attributes and trace links of samples as labels to view and filter by.
 import { Dataset, Profile } from '../otlp/types';
 import { Filter, TRACE_KEY, labelTest, sampleWeight, valueText } from './filter';
 
@@ -10,13 +10,13 @@ export interface LabelValue {
 export interface LabelKey {
     key: string;
     unit: string;
-    total: number; // of samples that have it
+    total: number; // sum over the samples that have it
     samples: number;
     values: LabelValue[]; // largest first
 }
 
-/** What remains of the samples when the filter of each key is left out for that key: so its other values stay
- *  visible and can be chosen beside it. */
+/** Returns the samples that match all filters except those of the key itself, so that the other values of a filtered
+ *  key stay visible and can be selected too. */
 export function labelsOf(set: Dataset, p: Profile, f: Filter): LabelKey[] {
     const { attributes, strings, links } = set.dict,
         keys = new Map<string, LabelKey & { by: Map<string, LabelValue> }>();
@@ -67,7 +67,7 @@ export function labelsOf(set: Dataset, p: Profile, f: Filter): LabelKey[] {
         .sort((a, b) => b.samples - a.samples || (a.key < b.key ? -1 : 1));
 }
 
-/** Which thread each sample belongs to: its name and id, as far as it says. */
+/** Returns the thread of each sample: name and id, as far as known. */
 export interface Threads {
     name: string[];
     of: Uint32Array; // by sample

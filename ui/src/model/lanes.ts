@@ -1,12 +1,12 @@
-// Threads over time: what was observed of each, one by one or in steps.
+// Threads over time: the observations of each thread, single or summed by step.
 
-/** What a lane has from `time` on, for `length`: one observation or the sum of a step. */
+/** A lane: observations or sums of steps, each from `time` for `length`. */
 export interface Lane {
     name: string;
     thread: string; // the value of thread.name
     n: number;
     sum: number;
-    time: ArrayLike<number>; // ns after Lanes.base, rising
+    time: ArrayLike<number>; // ns after Lanes.base, ascending
     length: ArrayLike<number>; // ns; 0: a moment
     value: ArrayLike<number>;
     state: ArrayLike<number> | null; // index of Lanes.states
@@ -17,21 +17,21 @@ export interface Lanes {
     base: bigint; // Unix ns
     length: number; // ns
     step: number; // ns; 0: observations, one by one
-    lanes: Lane[]; // the one with most first
+    lanes: Lane[]; // largest first
     states: string[];
     frames: string[];
     partial: boolean;
     why: string;
 }
 
-/** Do threads say what they were doing? */
+/** True if the samples have thread states. */
 export const hasStates = (l: Lanes): boolean => l.step === 0 && l.states.some(Boolean);
 
-/** What an observation stands for: a state where threads say theirs, else the function on top; '': a sum. */
+/** Returns the group of an observation: the thread state if known, else the function on top; '' for a sum. */
 export const groupAt = (l: Lanes, lane: Lane, i: number): string =>
-    hasStates(l) ? l.states[lane.state![i]] || 'not known' : lane.frame ? (l.frames[lane.frame[i]] ?? '') : '';
+    hasStates(l) ? l.states[lane.state![i]] || 'unknown' : lane.frame ? (l.frames[lane.frame[i]] ?? '') : '';
 
-/** Groups with what was measured in them, the largest first. */
+/** Returns the groups with their sums, largest first. */
 export function groupsOf(l: Lanes): { name: string; sum: number }[] {
     const sums = new Map<string, number>();
     if (!l.step)

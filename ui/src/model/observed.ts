@@ -1,10 +1,10 @@
-// model/observed.ts - how many observations the samples of a profile stand for: the rule of query/observed.h.
+// model/observed.ts - the number of observations of a profile: the rule of query/observed.h.
 import type { Profile } from '../otlp/types';
 
-const LEAST_PERIOD_NS = 1000; // tools that do not know their period write 1
-const MOST_COUNTED = 1e9; // beyond it a folded file has an amount of time or bytes, not samples
+const LEAST_PERIOD_NS = 1000; // tools that do not know the period write 1
+const MOST_COUNTED = 1e9; // larger sums in a file of collapsed stacks are times or bytes, not samples
 
-/** The value of one observation; 0: the profile does not say. */
+/** Returns the value of one observation; 0: not known. */
 function observationSize(p: Profile, sum: number): number {
     const counts = ['1', 'count', 'samples', '{samples}', '{sample}'].includes(p.unit);
     if (counts && (p.type === 'samples' || /^\{?samples\}?$/.test(p.unit))) return sum < MOST_COUNTED ? 1 : 0;

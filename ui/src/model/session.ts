@@ -1,15 +1,15 @@
-// Everything one page has loaded, and the questions its views ask. Answers are kept until the question changes.
+// The profiles that a page has loaded, and the trees that its views show.
 import { Dataset, Profile } from '../otlp/types';
-import { Filter, stackWeights } from './filter';
+import { Filter, noFilter, stackWeights } from './filter';
 import { Bound, Frames, bind, stackFrames } from './frames';
 import { Tree, TreeBuilder } from './tree';
 import { DATED } from './units';
 
-export interface Answer {
+export interface TreeResult {
     tree: Tree;
     total: number;
     samples: number;
-    baseTotal: number; // of the other profile as it is, not scaled
+    baseTotal: number; // total of the other profile, not scaled
 }
 
 export class Session {
@@ -29,7 +29,7 @@ export class Session {
         return this.main.set.profiles;
     }
 
-    /** The profile of the other dataset that measures the same. */
+    /** Returns the profile of the other dataset with the same type. */
     twin(i: number): Profile | null {
         if (!this.base) return null;
         const p = this.profiles[i],
@@ -39,7 +39,7 @@ export class Session {
         return found[nth] ?? found[0] ?? null;
     }
 
-    /** Alphabetical order of frames: the same stacks stand at the same place in every picture. */
+    /** The alphabetical order of frames, so that the same stacks have the same position in every picture. */
     rank(): Uint32Array {
         if (this.nameRank?.length === this.frames.n) return this.nameRank;
         const { name } = this.frames,
@@ -50,25 +50,35 @@ export class Session {
         return (this.nameRank = rank);
     }
 
-    tree(profile: number, filter: Filter, compare: 'off' | 'share' | 'absolute', order: 'name' | 'value'): Answer {
+    tree(profile: number, filter: Filter, compare: 'off' | 'share' | 'absolute', order: 'name' | 'value'): TreeResult {
         const p = this.profiles[profile],
             twin = compare === 'off' ? null : this.twin(profile);
         const b = new TreeBuilder(twin !== null),
             path: number[] = [];
         const w = stackWeights(this.main.set, p, filter);
-        for (let s = 0; s < w.used.length; s++) if (w.used[s]) b.add(path, stackFrames(this.main, s, path), w.value[s]);
+        for (let s = 0; s < w.value.length; s++) if (w.value[s]) b.add(path, stackFrames(this.main, s, path), w.value[s]);
         let baseTotal = 0;
         if (twin) {
             const v = stackWeights(this.base!.set, twin, { labels: filter.labels, time: null });
             const scale = compare === 'share' && v.total ? w.total / v.total : 1;
             baseTotal = v.total;
-            for (let s = 0; s < v.used.length; s++)
-                if (v.used[s]) b.add(path, stackFrames(this.base!, s, path), 0, v.value[s] * scale);
+            for (let s = 0; s < v.value.length; s++)
+                if (v.value[s]) b.add(path, stackFrames(this.base!, s, path), 0, v.value[s] * scale);
         }
-        return { tree: b.finish(order === 'name' ? this.rank() : null), total: w.total, samples: w.samples, baseTotal };
+        return { tree: b.finish(this.rank(), order === 'value'), total: w.total, samples: w.samples, baseTotal };
     }
 
-    /** Frames by what another page would know them by. */
+    /** The amount of each frame as a leaf, in the whole profile. */
+    selfOf(profile: number): Float64Array {
+        const w = stackWeights(this.main.set, this.profiles[profile], noFilter),
+            out = new Float64Array(this.frames.n),
+            path: number[] = [];
+        for (let s = 0; s < w.value.length; s++)
+            if (w.value[s]) out[path[stackFrames(this.main, s, path) - 1]] += Math.abs(w.value[s]);
+        return out;
+    }
+
+    /** Converts frames to names that are valid in other pages too. */
     readonly names = {
         timeBase: 0n,
         dated: false,

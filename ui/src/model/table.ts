@@ -2,7 +2,7 @@
 import { Tree } from './tree';
 
 export interface Table {
-    n: number; // frames that occur
+    n: number; // frames that occur in the tree
     frame: Uint32Array;
     self: Float64Array; // by frame
     total: Float64Array;
@@ -10,7 +10,7 @@ export interface Table {
     baseTotal: Float64Array | null;
 }
 
-/** The nodes whose frame is not on the path above them, in a bitmap: totals add up over these. */
+/** Marks the nodes whose frame is not on the path above them: totals are sums over these. */
 export function outermost(t: Tree, nFrames: number): Uint8Array {
     const out = new Uint8Array(t.n),
         active = new Uint32Array(nFrames);

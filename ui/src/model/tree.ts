@@ -15,10 +15,10 @@ export interface Tree {
     count: Uint32Array;
     self: Float64Array;
     total: Float64Array;
-    /** The other profile of a comparison, scaled to this one when that was asked for; null: no comparison. */
+    /** The other profile of a comparison, scaled to this one if requested; null: no comparison. */
     baseSelf: Float64Array | null;
     baseTotal: Float64Array | null;
-    /** Where a node lies and how wide it is. The width is its total as long as no value is negative. */
+    /** Position and width of a node. The width equals the total unless values are negative. */
     x: Float64Array;
     w: Float64Array;
     levelOff: Uint32Array;
@@ -26,7 +26,7 @@ export interface Tree {
 
 const MAX_DEPTH = 65535;
 
-/** Nodes in the order they are met; children are found by a hash of (parent, frame). */
+/** Builds a tree. Nodes are numbered in order of first use; children are found by a hash of (parent, frame). */
 export class TreeBuilder {
     private cap = 1 << 12;
     private frame = new Uint32Array(this.cap);
@@ -35,7 +35,7 @@ export class TreeBuilder {
     private base: Float64Array | null;
     private slots = new Int32Array(this.cap * 2);
     private n = 1;
-    // The path that was added last: profiles have their stacks sorted, so that most of it is shared with the next.
+    // The latest path: profiles have sorted stacks, so the next stack usually shares most of it.
     private readonly pathFrame: number[] = [];
     private readonly pathNode: number[] = [];
     private pathLength = 0;
@@ -84,7 +84,7 @@ export class TreeBuilder {
         if (this.base) this.base[node] += base;
     }
 
-    /** A path of n frames, root first, worth `value` here and `base` in the other profile. */
+    /** Adds a path of n frames, root first, with its value in this profile and in the other one. */
     add(path: ArrayLike<number>, n: number, value: number, base = 0): void {
         n = Math.min(n, MAX_DEPTH - 1);
         let k = 0;
@@ -99,8 +99,8 @@ export class TreeBuilder {
         this.addSelf(node, value, base);
     }
 
-    /** `rank` orders siblings from left to right; without it the larger comes first. */
-    finish(rank: ArrayLike<number> | null): Tree {
+    /** Orders siblings from left to right: by `rank` of their frames, or the larger first and equal ones by rank. */
+    finish(rank: ArrayLike<number> | null, byValue = rank === null): Tree {
         const n = this.n,
             parent = this.parent;
         const total = sums(this.self, parent, n);
@@ -110,11 +110,11 @@ export class TreeBuilder {
         const width = sums(extent, parent, n),
             baseTotal = base && sums(base, parent, n);
         const { off, list } = childLists(parent, n);
-        return place({ n, frame: this.frame, parent, self: this.self, total, base, baseTotal, width, off, list }, rank);
+        return place({ n, frame: this.frame, parent, self: this.self, total, base, baseTotal, width, off, list }, rank, byValue);
     }
 }
 
-/** Sums over subtrees: a child's number is above its parent's. */
+/** Computes sums over subtrees. A child has a higher number than its parent. */
 function sums(self: Float64Array, parent: Int32Array, n: number): Float64Array {
     const out = self.slice(0, n);
     for (let i = n - 1; i > 0; i--) out[parent[i]] += out[i];
@@ -147,27 +147,26 @@ interface Raw {
 
 const FEW = 24;
 
-/** Sorts list[from .. to) by key. Nearly all nodes have few children: those are put in order by hand. */
-function sortRange(list: Uint32Array, from: number, to: number, key: Float64Array): void {
+/** Sorts list[from .. to). Nearly all nodes have few children, which are sorted by insertion. */
+function sortRange(list: Uint32Array, from: number, to: number, order: (a: number, b: number) => number): void {
     if (to - from > FEW) {
-        list.subarray(from, to).sort((a, b) => key[a] - key[b] || a - b);
+        list.subarray(from, to).sort(order);
         return;
     }
     for (let i = from + 1; i < to; i++) {
-        const x = list[i],
-            k = key[x];
+        const x = list[i];
         let j = i;
-        for (; j > from && key[list[j - 1]] > k; j--) list[j] = list[j - 1];
+        for (; j > from && order(list[j - 1], x) > 0; j--) list[j] = list[j - 1];
         list[j] = x;
     }
 }
 
-/** Renumbers level by level and gives every node its place. */
-function place(r: Raw, rank: ArrayLike<number> | null): Tree {
+/** Renumbers the nodes level by level and computes their positions. */
+function place(r: Raw, rank: ArrayLike<number> | null, byValue: boolean): Tree {
     const { n, off, list, frame, width } = r;
-    const key = new Float64Array(n);
-    for (let i = 0; i < n; i++) key[i] = rank ? rank[frame[i]] : -width[i];
-    for (let i = 0; i < n; i++) sortRange(list, off[i], off[i + 1], key);
+    const byRank = rank ? (a: number, b: number) => rank[frame[a]] - rank[frame[b]] : (a: number, b: number) => a - b;
+    const siblings = byValue ? (a: number, b: number) => width[b] - width[a] || byRank(a, b) : byRank;
+    for (let i = 0; i < n; i++) sortRange(list, off[i], off[i + 1], siblings);
     const t: Tree = {
         n,
         frame: new Uint32Array(n),
@@ -213,7 +212,7 @@ function place(r: Raw, rank: ArrayLike<number> | null): Tree {
 
 export const depthOf = (t: Tree): number => t.levelOff.length - 1;
 
-/** Which share of the total the matched frames have; a match below another one counts once. */
+/** Returns the total of matched frames; a match below another match counts once. */
 export function matchedTotal(t: Tree, match: Uint8Array): { total: number; nodes: number } {
     const covered = new Uint8Array(t.n);
     let total = 0,
@@ -230,7 +229,8 @@ export function matchedTotal(t: Tree, match: Uint8Array): { total: number; nodes
     return { total, nodes };
 }
 
-/** The frames from the root to a node, and the node at the end of such a path (the nearest there is). */
+/** Returns the nodes from the root to a node; follow() returns the node at the end of such a path, or the nearest
+ *  one. */
 export function pathOf(t: Tree, node: number): number[] {
     const out: number[] = [];
     for (let i = node; i > 0; i = t.parent[i]) out.push(i);

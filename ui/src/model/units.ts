@@ -1,4 +1,4 @@
-// Numbers as people say them.
+// Formats numbers for people.
 
 const TIME: [string, number][] = [
     ['nanoseconds', 1],
@@ -24,12 +24,12 @@ const BYTES: [string, number][] = [
 
 const scaleOf = (list: [string, number][], unit: string): number => list.find(([u]) => u === unit)?.[1] ?? 0;
 
-/** ns in one of a unit of time; 0: it is none. */
+/** ns per unit of time; 0: not a unit of time. */
 export const timeScale = (unit: string): number => scaleOf(TIME, unit);
 
 const DECIMAL = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/** Steps of an axis that are round in the words of withUnit; null: any decimal. */
+/** Steps of an axis that withUnit prints as round numbers; null: any decimal step. */
 export function roundSteps(unit: string): number[] | null {
     const b = scaleOf(BYTES, unit),
         t = timeScale(unit);
@@ -41,13 +41,13 @@ export function roundSteps(unit: string): number[] | null {
     return [...new Set([...below, ...above, ...hours])].map((ns) => ns / t);
 }
 
-/** Three digits that count. */
+/** Formats three significant digits. */
 const three = (v: number): string => {
     const a = Math.abs(v);
     return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1).replace(/\.0$/, '') : v.toFixed(2).replace(/\.?0+$/, '');
 };
 
-/** 125 s as "2 min 5 s". */
+/** Formats 125 s as "2 min 5 s". */
 function both(n: number, per: number, large: string, small: string): string {
     const rest = Math.abs(n % per);
     return `${Math.trunc(n / per)} ${large}${rest ? ` ${rest} ${small}` : ''}`;
@@ -78,7 +78,7 @@ export function count(n: number): string {
 
 const COUNTS = new Set(['', '1', 'count', 'none', '{count}']);
 
-/** A value with its unit: times and bytes are scaled, counts grouped. */
+/** Formats a value with its unit: times and bytes are scaled, counts grouped. */
 export function withUnit(v: number, unit: string): string {
     if (v < 0) return `−${withUnit(-v, unit)}`;
     if (v === 0) return '0';
@@ -107,10 +107,11 @@ export function signedPercent(part: number, whole: number): string {
     return part > 0 ? `+${s}` : s.replace('-', '−');
 }
 
-/** Unix ns, in 1990. What is below was measured by a clock that counts from elsewhere. */
+/** Unix ns, in 1990. Times before it come from a clock that does not count from 1970. */
 export const DATED = 631152000n * 1000000000n;
 
-/** A Unix time in ns as the UTC date and time, to the millisecond when that matters; nothing for a clock that does not count from 1970. */
+/** Formats a Unix time in ns as UTC date and time, optionally with milliseconds; '' for a clock that does not count
+ *  from 1970. */
 export function utc(ns: bigint, exact = false): string {
     if (ns <= DATED) return '';
     const iso = new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ');

@@ -1,4 +1,4 @@
-// A cursor over protobuf bytes. It cannot leave its message: what would run over the end is an error with a place.
+// A cursor over protobuf bytes. It cannot leave its message: reading past the end is an error with a position.
 
 export class Cursor {
     pos: number;
@@ -20,7 +20,7 @@ export class Cursor {
         throw new Error(`${what} (byte ${this.pos})`);
     }
 
-    /** Goes to the next field; false at the end of the message. */
+    /** Moves to the next field. Returns false at the end of the message. */
     next(): boolean {
         if (this.pos >= this.end) return false;
         const tag = this.u32();
@@ -30,7 +30,7 @@ export class Cursor {
         return true;
     }
 
-    /** A varint into lo and hi. */
+    /** Reads a varint into lo and hi. */
     varint(): void {
         let lo = 0,
             hi = 0,
@@ -51,7 +51,7 @@ export class Cursor {
         this.hi = hi >>> 0;
     }
 
-    /** The low 32 bits of a varint: indices and lengths. */
+    /** Reads the low 32 bits of a varint: an index or a length. */
     u32(): number {
         const c = this.pos < this.end ? this.b[this.pos] : 128;
         if (c < 128) {
@@ -71,7 +71,7 @@ export class Cursor {
         this.pos += 8;
     }
 
-    /** The last 64 bits as a number: exact up to 2^53. */
+    /** Returns the last 64 bits as a number: exact up to 2^53. */
     unsigned(): number {
         return this.hi * 4294967296 + this.lo;
     }
@@ -82,15 +82,15 @@ export class Cursor {
         return (BigInt(this.hi) << 32n) | BigInt(this.lo);
     }
 
-    /** The length of a LEN field: where it ends; the cursor stands at its first byte. */
+    /** Reads the length of a LEN field and returns its end; the cursor is then at its first byte. */
     until(): number {
         if (this.wire !== 2) this.fail(`field ${this.field} has wire type ${this.wire} instead of 2`);
         const n = this.u32();
-        if (n > this.end - this.pos) this.fail(`field ${this.field} wants ${n} bytes, ${this.end - this.pos} are left`);
+        if (n > this.end - this.pos) this.fail(`field ${this.field} has ${n} bytes, but only ${this.end - this.pos} are left`);
         return this.pos + n;
     }
 
-    /** A cursor over the message of a LEN field; this one stands behind it. */
+    /** Returns a cursor over the message of a LEN field; this cursor moves past it. */
     message(): Cursor {
         const end = this.until();
         const c = new Cursor(this.b, this.pos, end);
@@ -105,7 +105,7 @@ export class Cursor {
         return this.b.subarray(at, end);
     }
 
-    /** A scalar field: a varint into lo and hi. */
+    /** Reads a scalar field into lo and hi. */
     scalar(): void {
         if (this.wire !== 0) this.fail(`field ${this.field} has wire type ${this.wire} instead of 0`);
         this.varint();

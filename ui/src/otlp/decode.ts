@@ -1,4 +1,4 @@
-// ProfilesData (the current layout, as kiln writes it) into a Dataset.
+// Decodes ProfilesData (the current layout, as Kiln writes it) to a Dataset.
 import { GrowF64, GrowU32 } from '../base/grow';
 import { Cursor } from './cursor';
 import { dictionary, hex, indices, keyValue } from './dictionary';
@@ -8,7 +8,7 @@ const TWO32 = 4294967296;
 const MAX = 2n ** 63n - 1n;
 const utf8 = new TextDecoder();
 
-/** Times are kept as ns after the first one met: a Unix time in ns does not fit a double. */
+/** Times are stored as ns after the first one: a Unix time in ns does not fit a double. */
 class Clock {
     base: bigint | null = null;
     private hi = 0;
@@ -32,7 +32,7 @@ class Samples {
     timeOff = new GrowU32();
     time = new GrowF64();
     timeValue = new GrowF64();
-    // The exact sum: low halves and signed high halves each add up without rounding.
+    // The sum is exact: low halves and signed high halves are added separately, without rounding.
     private sumLo = 0;
     private sumHi = 0;
     private readonly values: number[] = [];
@@ -210,7 +210,7 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
     };
 }
 
-/** Indices outside their tables would make every later step ask; clear them once, as `kiln check --fix` does. */
+/** Clears indices outside their tables once, as `kiln check --fix` does, so that later code need not check them. */
 function clampIndices(set: Dataset): void {
     const d = set.dict;
     const clamp = (a: Uint32Array, n: number) => {

@@ -1,4 +1,4 @@
-// ProfilesDictionary into typed arrays.
+// Decodes ProfilesDictionary to typed arrays.
 import { GrowU32 } from '../base/grow';
 import { Cursor } from './cursor';
 import { Attribute, Dictionary, Mapping, Strings, Value } from './types';
@@ -8,7 +8,7 @@ const utf8 = new TextDecoder();
 
 export const hex = (b: Uint8Array): string => Array.from(b, (x) => x.toString(16).padStart(2, '0')).join('');
 
-/** Packed or not, into `push`. */
+/** Passes the elements of a packed or unpacked field to `push`. */
 export function indices(c: Cursor, push: (v: number) => void): void {
     if (c.wire === 0) return push(c.index());
     const end = c.until(),
@@ -23,7 +23,7 @@ const exact = (c: Cursor): Value => {
     return Number.isSafeInteger(v) ? v : BigInt.asIntN(64, c.big()).toString();
 };
 
-/** AnyValue. A string by index is found once the table is there: `string` asks for it. */
+/** Reads an AnyValue. A string by index is looked up with `string` when the table is complete. */
 export function anyValue(c: Cursor, string: (i: number) => string, depth = 0): Value {
     if (depth > MAX_DEPTH) c.fail(`a value is nested more than ${MAX_DEPTH} deep`);
     let out: Value = null;
@@ -240,7 +240,7 @@ function attribute(c: Cursor, string: (i: number) => string): Attribute {
     return a;
 }
 
-/** The dictionary, all of its pieces: a message may have several, which are one. */
+/** Reads the dictionary. A message may contain several pieces, which are merged. */
 export function dictionary(pieces: Cursor[], b: Uint8Array): Dictionary {
     const t = new Tables();
     for (const c of pieces) t.read(c);

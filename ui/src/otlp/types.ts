@@ -2,7 +2,7 @@
 
 export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
 
-/** Strings stay bytes until somebody asks. */
+/** Strings are decoded on first use. */
 export class Strings {
     private readonly seen: (string | undefined)[] = [];
     private static readonly utf8 = new TextDecoder();
@@ -69,7 +69,7 @@ export interface Profile {
     resource: number;
     scope: string;
     attributes: number[];
-    original: { format: string; bytes: number }; // the file it was made from; the bytes themselves stay in the message
+    original: { format: string; bytes: number }; // the source file; its bytes are not decoded
 
     n: number; // samples
     stack: Uint32Array;
@@ -78,7 +78,7 @@ export interface Profile {
     value: Float64Array;
     attributeOff: Uint32Array;
     attribute: Uint32Array;
-    /** Sample i was observed at time[timeOff[i]] .. time[timeOff[i + 1]], each worth timeValue[]. */
+    /** The observations of sample i are time[timeOff[i]] .. time[timeOff[i + 1]], with values timeValue[]. */
     timeOff: Uint32Array;
     time: Float64Array; // ns after Dataset.timeBase
     timeValue: Float64Array;
@@ -96,5 +96,5 @@ export interface Dataset {
     resources: Resource[];
     profiles: Profile[];
     timeBase: bigint; // Unix ns
-    ownDefault: boolean; // one scope: its first profile is the default (P-42)
+    ownDefault: boolean; // there is one scope, so its first profile is the default (P-42)
 }

@@ -1,8 +1,8 @@
-// What a profile says about itself. Comments come first and are always shown: their authors wrote them for whoever looks at the profile.
-import { About, saysNothing } from '../model/about';
+// Comments, attributes and origin of a profile. Comments come first, because people wrote them for the readers of the profile.
+import { About, isEmpty } from '../model/about';
 
 export function AboutProfile({ about }: { about: About }) {
-    if (saysNothing(about)) return null;
+    if (isEmpty(about)) return null;
     return (
         <section class="about" aria-label="About this profile" data-about>
             {about.comments.map((c) => (

@@ -1,14 +1,14 @@
 // The page: one state, one selection, several views of it.
 import { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ColorBy, palettes } from '../draw/palette';
+import { ColorBy, Palette } from '../draw/palette';
 import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { follow, matchedTotal, pathOf } from '../model/tree';
-import { leadProfile } from '../model/lead';
-import { State, View, Wish, needsTimes, readFragment, writeFragment } from '../state';
+import { defaultProfile } from '../model/default_type';
+import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
 import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
 import { ChartView } from './ChartView';
@@ -26,34 +26,34 @@ import { Toolbar } from './Toolbar';
 
 export type Patch = Partial<State>;
 
-/** What surrounds the viewer when its data come from a server, which has more of them than were sent. */
+/** The page around the viewer when the data come from a server, which has more data than it sent. */
 export interface Around {
-    about: string[]; // what was selected, for people
-    said: About | null; // by the one profile that is selected; sums do not say it
+    facts: string[]; // describes the selection
+    about: About | null; // comments and attributes of the selected profile; null for sums
     theme: State['theme'];
     onTheme(t: State['theme']): void;
-    /** What the views want of the server besides sums. A part of the time that is chosen comes from there. */
-    onWish(w: Wish): void;
-    whole: number; // the sum of all of the time
-    /** What stands where the flame chart would, until times are there. */
+    /** The views need more from the server than sums: timestamps, or a selected part of the time. */
+    onNeeds(w: Needs): void;
+    whole: number; // the sum over the whole time range
+    /** Shown in place of the flame chart until timestamps are loaded. */
     instead: ComponentChildren;
-    /** Views over all of the time, drawn from what the server adds up. */
+    /** Views over the whole time range, drawn from sums that the server computes. */
     heat(p: TimeView): ComponentChildren;
     lanes(p: TimeView): ComponentChildren;
-    /** What a comparison is worth. */
+    /** The statistical verdict on a comparison. */
     verdict(labels: LabelFilter[], onFrame: (name: string) => void): ComponentChildren;
 }
 
 export interface TimeView {
     labels: LabelFilter[];
-    time: [number, number] | null; // what is chosen, ns after the session's base
+    time: [number, number] | null; // the selected range, ns after the session's base
     theme: 'light' | 'dark';
     onTime(t: [number, number] | null): void;
     onLabels(l: LabelFilter[]): void;
     onView(v: View): void;
 }
 
-/** Only views that have something to show. */
+/** The views for which there are data. */
 function availableViews(s: Session, profile: number, more: boolean): View[] {
     const p = s.profiles[profile],
         out: View[] = ['flame', 'table', 'sandwich'];
@@ -75,9 +75,9 @@ function availableColors(s: Session): ColorBy[] {
 export function App({ session, around }: { session: Session; around?: Around }) {
     const compared = session.base !== null,
         n = session.profiles.length,
-        lead = leadProfile(session.main.set);
+        fallback = defaultProfile(session.main.set);
     const [state, setState] = useState<State>(() => ({
-        ...readFragment(location.hash, compared, n, session.names, lead),
+        ...readFragment(location.hash, compared, n, session.names, fallback),
         ...(around && { theme: around.theme }),
     }));
     const patch = (p: Patch) => {
@@ -87,9 +87,9 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
-        palette = palettes[theme];
+        palette = useMemo(() => new Palette(theme, session.selfOf(state.profile)), [theme, session, state.profile]);
     const profile = session.profiles[state.profile];
-    const said = useMemo(() => around?.said ?? aboutOf(session.main.set, profile), [session, profile, around?.said]);
+    const about = useMemo(() => around?.about ?? aboutOf(session.main.set, profile), [session, profile, around?.about]);
     const views = useMemo(() => availableViews(session, state.profile, !!around), [session, state.profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
@@ -98,13 +98,13 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     // The palette and the colours of the page change in one frame.
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
     useEffect(() => {
-        const text = writeFragment(state, compared, session.names, lead);
+        const text = writeFragment(state, compared, session.names, fallback);
         if (text !== location.hash.replace(/^#/, ''))
             history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
     }, [state]);
     useEffect(() => {
         const f = () =>
-            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names, lead), theme: s.theme }));
+            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names, fallback), theme: s.theme }));
         addEventListener('hashchange', f);
         return () => removeEventListener('hashchange', f);
     }, [session]);
@@ -112,19 +112,19 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     useEffect(() => {
         const { time } = state.filter,
             unix = (t: number) => session.names.timeBase + BigInt(Math.round(t));
-        around?.onWish({ times: needsTimes(view), part: time && [unix(time[0]), unix(time[1])] });
+        around?.onNeeds({ times: needsTimes(view), part: time && [unix(time[0]), unix(time[1])] });
     }, [view, state.filter.time]);
     useEffect(() => {
         if (around) setState((s) => (s.theme === around.theme ? s : { ...s, theme: around.theme }));
     }, [around?.theme]);
 
-    // A server has already left out what is outside of the chosen time.
+    // The server has already applied the selected time range.
     const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
-    const answer = useMemo(
+    const result = useMemo(
         () => timed('tree', () => session.tree(state.profile, filter, state.compare, state.order)),
         [session, state.profile, filter, state.compare, state.order],
     );
-    const { tree } = answer;
+    const { tree } = result;
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
     const found = useMemo(
         () =>
@@ -175,14 +175,14 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 theme={theme}
                 views={views}
                 view={view}
-                answer={answer}
+                result={result}
                 patch={patch}
                 search={search}
                 found={found}
-                about={around?.about ?? null}
+                about={around?.facts ?? null}
                 whole={around ? around.whole : Number(profile.total)}
             />
-            <AboutProfile about={said} />
+            <AboutProfile about={about} />
             <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
             {around &&
                 compared &&
@@ -208,9 +208,9 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                         <p class="empty big">
                             {state.filter.time || state.filter.labels.length ? (
                                 <>
-                                    No sample passes the filters.{' '}
+                                    No sample matches the filters.{' '}
                                     <button class="link" onClick={() => patch({ filter: { labels: [], time: null } })}>
-                                        Remove them
+                                        Remove the filters
                                     </button>
                                 </>
                             ) : (
@@ -221,7 +221,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                         <FlameCanvas
                             {...common}
                             tree={tree}
-                            baseTotal={answer.total}
+                            baseTotal={result.total}
                             up={!state.icicle}
                             zoom={zoom}
                             label="Flame graph"
@@ -234,7 +234,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                             {...common}
                             table={table}
                             color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
-                            whole={answer.total}
+                            whole={result.total}
                             sort={state.sort}
                             onSort={(sort) => patch({ sort })}
                             onSelect={select}
@@ -246,7 +246,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                             tree={tree}
                             table={table}
                             rank={state.order === 'name' ? session.rank() : null}
-                            whole={answer.total}
+                            whole={result.total}
                             onSelect={select}
                         />
                     ) : view === 'chart' ? (
@@ -275,7 +275,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                         filter={filter}
                         tree={tree}
                         table={table}
-                        whole={answer.total}
+                        whole={result.total}
                         selected={state.selected}
                         view={view}
                         onSelect={select}

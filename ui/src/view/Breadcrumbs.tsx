@@ -1,9 +1,9 @@
-// Where a zoomed picture is, from the root.
+// The path from the root to the frame that the picture is zoomed to.
 import { Frames } from '../model/frames';
 import { shortName } from '../draw/label';
 import { Tree, pathOf } from '../model/tree';
 
-const SHOWN = 5; // of a deep path: its beginning and its end
+const SHOWN = 5; // frames shown at the end of a deep path; only the number of those before is shown
 
 export function Breadcrumbs(p: { tree: Tree; frames: Frames; node: number; onZoom(node: number): void }) {
     const path = [0, ...pathOf(p.tree, p.node)];
@@ -20,7 +20,7 @@ export function Breadcrumbs(p: { tree: Tree; frames: Frames; node: number; onZoo
         </li>
     );
     return (
-        <nav class="crumbs" aria-label="Zoomed into">
+        <nav class="crumbs" aria-label="Zoomed to">
             <ol>
                 {cut > 0 && crumb(0, false)}
                 {cut > 1 && <li class="dim">… {cut - 1} more</li>}

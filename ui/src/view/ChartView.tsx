@@ -1,4 +1,4 @@
-// The flame chart: drag to move, wheel with Ctrl (or pinch) to zoom, Shift and drag to choose a window of time.
+// The flame chart: drag to move, wheel with Ctrl (or pinch) to zoom, Shift and drag to select a time range.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { AXIS, ChartScene, Place, chartAt, paintChart, placesOf } from '../draw/chart';
 import { ColorBy, Palette } from '../draw/palette';
@@ -26,9 +26,9 @@ export interface ChartProps {
 }
 
 const OPEN_AT_FIRST = 3,
-    PART = 14; // lanes, and levels of each: the others are in view below
+    PART = 14; // lanes that are open at first, and the levels shown of each
 
-/** What a click on a lane's heading makes of it: some levels, all, none. */
+/** The rows of a lane after a click on its heading: some levels, then all, then none. */
 const nextRows = (p: Place): number => (!p.rows ? PART : p.rows < p.levels ? Infinity : 0);
 
 export function ChartView(p: ChartProps) {
@@ -43,7 +43,7 @@ export function ChartView(p: ChartProps) {
     );
     const [opened, setOpened] = useState<Map<string, number>>(new Map());
     const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
-    const [mark, setMark] = useState<[number, number] | null>(null); // pixels, while a window is being chosen
+    const [mark, setMark] = useState<[number, number] | null>(null); // pixels, while a time range is being selected
     const drag = useRef<{
         x: number;
         y: number;
@@ -103,7 +103,7 @@ export function ChartView(p: ChartProps) {
     };
     useLayoutEffect(draw);
     useEffect(() => {
-        // Ctrl and wheel zoom, Shift or sideways moves; passive listeners could not stop the page
+        // Ctrl+wheel zooms, Shift+wheel or a sideways wheel moves; a passive listener could not prevent scrolling
         const e = box.current!;
         const wheel = (w: WheelEvent) => {
             const r = e.getBoundingClientRect(),

@@ -1,4 +1,4 @@
-// What is known of the selected frame.
+// The panel with details of the selected function.
 import { useEffect, useState } from 'preact/hooks';
 import { Details as Found, detailsOf } from '../model/details';
 import { Session } from '../model/session';
@@ -61,7 +61,7 @@ export function Details(p: DetailsProps) {
     const f = p.selected,
         { frames } = p.session,
         unit = p.profile.unit;
-    // The neighbours of a frame take a walk over the tree: after the picture has answered.
+    // Finding the neighbours walks the whole tree, so it starts after the picture is drawn.
     const [d, setFound] = useState<Found>(nothing);
     useEffect(() => {
         setFound(nothing);

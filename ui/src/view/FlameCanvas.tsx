@@ -1,4 +1,4 @@
-// A flame tree that can be pointed at: zoom, select, keyboard.
+// An interactive flame graph: zoom, selection, keyboard.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Scene, contentHeight, levelTop, nodeAt, paint, ROW, rowFor } from '../draw/flame';
 import { ColorBy, Palette } from '../draw/palette';
@@ -13,7 +13,7 @@ export interface FlameProps {
     palette: Palette;
     color: ColorBy;
     unit: string;
-    baseTotal: number; // of the whole profile, for percentages
+    baseTotal: number; // total of the whole profile, for percentages
     up: boolean;
     match: Uint8Array | null;
     selected: number;
@@ -22,7 +22,7 @@ export interface FlameProps {
     onSelect(frame: number, node: number): void;
     onZoom(node: number): void;
     onOpen?(frame: number): void; // a double click
-    fixed?: boolean; // as high as its rows, which are low
+    fixed?: boolean; // as high as its rows, which have the minimum height
     skipRoot?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function FlameCanvas(p: FlameProps) {
     const drawLatest = useRef(draw);
     drawLatest.current = draw;
 
-    // A new tree is shown at once; another zoom of the same tree is a short movement.
+    // A new tree is shown at once; another zoom of the same tree is animated.
     useLayoutEffect(() => {
         const v = view.current,
             [x0, x1] = target();
@@ -103,12 +103,12 @@ export function FlameCanvas(p: FlameProps) {
         v.timer = requestAnimationFrame(step);
     }, [p.tree, p.zoom]);
     useLayoutEffect(() => {
-        if (p.up && box.current) box.current.scrollTop = all; // the root is what one begins with
+        if (p.up && box.current) box.current.scrollTop = all; // start at the root
     }, [p.tree, p.up, size.height]);
     useLayoutEffect(draw);
     useEffect(() => setNode(-1), [p.tree]);
-    // A large picture is first drawn by code that is not compiled yet: drawing it again while nothing happens makes
-    // the first zoom as quick as the others.
+    // The first drawing of a large picture runs code that the browser has not compiled yet. Drawing it again while the page
+    // is idle makes the first zoom as fast as later ones.
     useEffect(() => {
         if (p.tree.n < LARGE) return;
         let left = 4;

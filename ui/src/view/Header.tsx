@@ -1,6 +1,6 @@
 import { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Answer, Session } from '../model/session';
+import { TreeResult, Session } from '../model/session';
 import { observations } from '../model/observed';
 import { count, duration, percent, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
@@ -24,24 +24,24 @@ export interface HeaderProps {
     theme: 'light' | 'dark';
     views: View[];
     view: View;
-    answer: Answer;
+    result: TreeResult;
     found: { match: Uint8Array | null; total: number; nodes: number };
     search: RefObject<HTMLInputElement>;
     whole: number; // the sum without filters
-    about: string[] | null; // what surrounds the viewer says whose profile this is, and this of it
+    about: string[] | null; // the page around the viewer names the service; this is the rest
     patch(p: Patch): void;
 }
 
 const typeName = (type: string, unit: string) => type || unit || 'samples';
 
-/** "210 observations (80 samples)", as commands say it. */
+/** "210 observations (80 samples)", as the commands print it. */
 function observedText(p: Profile): string {
     const n = observations(p),
         samples = `${count(p.n)} ${p.n === 1 ? 'sample' : 'samples'}`;
     return n === p.n ? samples : `${count(n)} observations (${samples})`;
 }
 
-/** Who was profiled, when, for how long. */
+/** The program, and the time and duration of the profile. */
 function facts(s: Session, profile: number): string[] {
     const p = s.profiles[profile],
         r = s.main.set.resources[p.resource];
@@ -68,7 +68,7 @@ export function Header(h: HeaderProps) {
                 ?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
         [h.view],
     );
-    const { session: s, state, answer } = h,
+    const { session: s, state, result } = h,
         p = s.profiles[state.profile],
         filtered = state.filter.labels.length > 0 || state.filter.time;
     return (
@@ -87,10 +87,10 @@ export function Header(h: HeaderProps) {
                 </p>
             </div>
             <div class="total" data-total={p.total.toString()} title={`${p.total} ${p.unit}`}>
-                <b>{withUnit(filtered ? answer.total : Number(p.total), p.unit)}</b>
+                <b>{withUnit(filtered ? result.total : Number(p.total), p.unit)}</b>
                 <span>
                     {typeName(p.type, p.unit)}
-                    {filtered ? `, ${percent(answer.total, h.whole)} of all` : ''}
+                    {filtered ? `, ${percent(result.total, h.whole)} of all` : ''}
                 </span>
             </div>
             <nav class="tabs" role="tablist" ref={tabs}>
@@ -117,7 +117,7 @@ export function Header(h: HeaderProps) {
                     spellcheck={false}
                     onInput={(e) => h.patch({ search: e.currentTarget.value })}
                 />
-                {h.found.match ? <output>{percent(h.found.total, answer.total)}</output> : <kbd>/</kbd>}
+                {h.found.match ? <output>{percent(h.found.total, result.total)}</output> : <kbd>/</kbd>}
             </div>
             {!h.about && (
                 <button

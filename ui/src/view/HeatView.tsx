@@ -1,7 +1,7 @@
-// The heat map: columns are seconds, rows parts of a second. Dragging from one cell to another chooses the time between.
+// The heat map: columns are seconds, rows parts of a second. Dragging from one cell to another selects the time between them.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ticks } from '../draw/axis';
-import { oklch } from '../draw/palette';
+import { heatColor } from '../draw/palette';
 import { Filter } from '../model/filter';
 import { Heat, heatOf } from '../model/heat';
 import { Session } from '../model/session';
@@ -11,29 +11,20 @@ import { Tip } from './Tip';
 
 export interface HeatProps {
     heat: Heat;
-    base: bigint; // Unix ns: what heat.from and times count from
+    base: bigint; // Unix ns from which heat.from and times count
     unit: string;
-    time: [number, number] | null; // what is chosen
+    time: [number, number] | null; // the selected range
     theme: 'light' | 'dark';
     onTime(t: [number, number] | null): void;
     onView(): void;
-    onCloser?(): void; // a finer map of the choice, where there is one to be had
+    onCloser?(): void; // shows a finer map of the selection, if there is one
 }
 
 const LEFT = 52,
     AXIS = 26,
     GROUND = 1;
 
-function colors(dark: boolean): string[] {
-    return Array.from({ length: 64 }, (_, i) => {
-        const k = Math.sqrt((i + 1) / 64);
-        return dark
-            ? oklch(0.28 + 0.54 * k, 0.03 + 0.13 * k, 30 + 45 * k)
-            : oklch(0.95 - 0.5 * k, 0.03 + 0.14 * k, 75 - 45 * k);
-    });
-}
-
-/** Of observations that are here. */
+/** The heat map of observations that the page has loaded. */
 export function HeatView(
     p: Omit<HeatProps, 'heat' | 'base' | 'unit' | 'time'> & { session: Session; profile: number; filter: Filter },
 ) {
@@ -65,7 +56,6 @@ export function HeatMap(p: HeatProps) {
     const draw = () => {
         if (!canvas.current || !size.width) return;
         const g = context(canvas.current, width, height),
-            ramp = colors(p.theme === 'dark'),
             css = getComputedStyle(document.documentElement);
         const v = (n: string) => css.getPropertyValue(n).trim();
         g.clearRect(0, 0, width, height);
@@ -76,7 +66,7 @@ export function HeatMap(p: HeatProps) {
             for (let r = 0; r < ROWS; r++) {
                 const value = heat.cell[c * ROWS + r],
                     y = (ROWS - 1 - r) * ch;
-                g.fillStyle = value ? ramp[Math.min(Math.floor((value / heat.most) * 63.99), 63)] : v('--faint');
+                g.fillStyle = value ? heatColor(value, heat.most, p.theme) : v('--faint');
                 const inside = !chosen || (c * ROWS + r >= chosen[0] - 1e-6 && c * ROWS + r < chosen[1] - 1e-6);
                 g.globalAlpha = inside ? 1 : 0.3;
                 g.fillRect(LEFT + c * cw, y, cw - gap, ch - gap);
@@ -99,25 +89,25 @@ export function HeatMap(p: HeatProps) {
     return (
         <div class="heat">
             <p class="dim">
-                A column is {duration(heat.column)}, a row {duration(cellNs)}; the stronger its colour, the more was
-                measured in it. Drag from one cell to another to look at the time between them{p.time ? '' : '.'}
+                Each column is {duration(heat.column)}, each row {duration(cellNs)}. Stronger colours mean larger
+                values. Drag from one cell to another to select the time between them{p.time ? '' : '.'}
                 {p.time && (
                     <>
                         {' '}
                         ·{' '}
                         <button class="link" onClick={() => p.onTime(null)}>
-                            all of the time
+                            whole time range
                         </button>{' '}
                         ·{' '}
                         <button class="link" onClick={p.onView}>
-                            flame graph of the choice
+                            flame graph of the selection
                         </button>
                         {p.onCloser && (
                             <>
                                 {' '}
                                 ·{' '}
                                 <button class="link" data-do="closer" onClick={p.onCloser}>
-                                    a closer look
+                                    finer heat map
                                 </button>
                             </>
                         )}
@@ -153,7 +143,7 @@ export function HeatMap(p: HeatProps) {
             {hover && (
                 <Tip x={hover.x} y={hover.y}>
                     <b>{withUnit(heat.cell[hover.cell], p.unit)}</b>
-                    <div class="dim">{duration(hover.cell * cellNs)} after the beginning</div>
+                    <div class="dim">{duration(hover.cell * cellNs)} after the start</div>
                     <div class="dim">
                         {utc(p.base + BigInt(Math.round(heat.from + hover.cell * cellNs)), cellNs < 1e9)}
                     </div>

@@ -1,14 +1,14 @@
 const KEYS: [string, string][] = [
     ['/', 'search; /…/ is a regular expression'],
     ['n  N', 'next and previous match'],
-    ['← → ↑ ↓', 'move between boxes, rows; in the flame chart: move in time'],
-    ['Enter', 'zoom into the box; in the table: callers and callees'],
-    ['Backspace', 'zoom out by one'],
-    ['Esc', 'take back: search, then zoom, then selection, then filters'],
-    ['+  −', 'flame chart: zoom'],
-    ['i', 'icicle: root at the top'],
-    ['s', 'callers and callees of the selection'],
-    ['c', 'next way to colour'],
+    ['← → ↑ ↓', 'move between boxes or rows; in the flame chart, move in time'],
+    ['Enter', 'zoom to the box; in the table, show callers and callees'],
+    ['Backspace', 'zoom out by one level'],
+    ['Esc', 'clear the search, then the zoom, the selection, the filters'],
+    ['+  −', 'zoom the flame chart'],
+    ['i', 'icicle: show the root at the top'],
+    ['s', 'callers and callees of the selected function'],
+    ['c', 'next colour scheme'],
     ['d', 'comparison on or off'],
     ['t', 'dark or light'],
     ['?', 'this help'],
@@ -40,19 +40,20 @@ export function Help(p: { live: boolean; onClose(): void }) {
                 </table>
                 {p.live ? (
                     <p>
-                        Click a box to zoom, click one below it to zoom out; drag on the chart to choose a time, with
-                        Shift to compare with it. The address keeps what you see: send it along. Drop a file of any
-                        format here to keep it.
+                        Click a box to zoom in, click a box below it to zoom out. Drag on the chart to select a time
+                        range; hold Shift while dragging to compare with it. The address of the page describes what you
+                        see, so that you can share it. Drop a profile in any format here to store it.
                     </p>
                 ) : (
                     <>
                         <p>
-                            Click a box to zoom, click one below it to zoom out. The address keeps what you see: send it
-                            along with the file. Drop another report or <code>.otlp</code> file here to open it or to
-                            compare with it.
+                            Click a box to zoom in, click a box below it to zoom out. The address of the page describes
+                            what you see; share it together with the file. Drop another report or an{' '}
+                            <code>.otlp</code> file here to open it or to compare with it.
                         </p>
                         <p class="dim">
-                            This file holds the whole profile: <code>kiln convert report.html profile.otlp</code>.
+                            This file contains the whole profile. <code>kiln convert report.html profile.otlp</code>{' '}
+                            extracts it.
                         </p>
                     </>
                 )}

@@ -1,4 +1,4 @@
-// The labels of samples: what there is, how much of it, a click to look at it alone.
+// The labels of samples with their amounts. A click filters by a label.
 import { useMemo, useState } from 'preact/hooks';
 import { Filter, LabelFilter, valueText } from '../model/filter';
 import { LabelKey, labelsOf } from '../model/labels';
@@ -16,7 +16,7 @@ export interface LabelsProps {
 const SHOWN = 8,
     MORE = 200;
 
-/** Ids differ at their ends. */
+/** Shortens ids in the middle. */
 const shown = (v: string) => (v === '' ? '(empty)' : /^[0-9a-f]{32}$/.test(v) ? `${v.slice(0, 8)}…${v.slice(-8)}` : v);
 
 function Values(p: {
@@ -49,7 +49,7 @@ function Values(p: {
                         <li key={v.value} class={state ? (state.not ? 'not' : 'on') : ''}>
                             <button
                                 class="value"
-                                title="Only this"
+                                title="Show only this"
                                 data-label={`${p.k.key}=${v.value}`}
                                 onClick={(e) => toggle(v.value, e.altKey)}
                             >
@@ -67,8 +67,8 @@ function Values(p: {
                             </button>
                             <button
                                 class="hide"
-                                title="Without this"
-                                aria-label={`Without ${v.value}`}
+                                title="Hide this"
+                                aria-label={`Hide ${v.value}`}
                                 onClick={() => toggle(v.value, true)}
                             >
                                 ≠
@@ -118,7 +118,7 @@ export function LabelsView(p: LabelsProps) {
             {!found.length && <p class="empty">No label matches the search.</p>}
             {resource.length > 0 && (
                 <section class="resource">
-                    <h3>Of the whole profile</h3>
+                    <h3>Resource attributes</h3>
                     <dl>
                         {resource.map((a) => (
                             <>

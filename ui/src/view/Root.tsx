@@ -1,4 +1,4 @@
-// The page around the app: what is loaded, and files that are dropped on it.
+// The root of a report: loads the profile of the page, and files that are dropped on it.
 import { useEffect, useState } from 'preact/hooks';
 import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
@@ -56,12 +56,12 @@ export function Root() {
             removeEventListener('drop', drop);
         };
     });
-    const fresh = () => history.replaceState(null, '', location.pathname + location.search); // the old address means the old file
+    const fresh = () => history.replaceState(null, '', location.pathname + location.search); // the old address belongs to the old file
     return (
         <>
             {session?.profiles.length === 0 ? (
                 <p class="empty big" data-empty>
-                    {session.main.set.name} holds no profile.
+                    {session.main.set.name} contains no profile.
                 </p>
             ) : session ? (
                 <App key={loads} session={session} />
@@ -72,7 +72,7 @@ export function Root() {
             )}
             {error && (
                 <div class="notice" role="alert">
-                    <b>This cannot be shown:</b> {error}.{' '}
+                    <b>The file cannot be shown:</b> {error}.{' '}
                     <button class="link" onClick={() => setError('')}>
                         Close
                     </button>
@@ -90,11 +90,11 @@ export function Root() {
                                 Compare with {session.main.set.name}
                             </button>
                             <button data-do="open" onClick={() => (fresh(), use(offer.profile, null))}>
-                                Open it instead
+                                Open instead
                             </button>
                             <button onClick={() => setOffer(null)}>Cancel</button>
                         </p>
-                        <p class="dim">The file stays on this machine: this page can ask nobody for anything.</p>
+                        <p class="dim">The file stays on this machine: this page makes no network requests.</p>
                     </div>
                 </div>
             )}

@@ -25,7 +25,7 @@ export interface SandwichProps {
 
 const LIST = 12;
 
-/** Nothing chosen yet: the functions one would choose. */
+/** Nothing is selected yet: offers the functions with the largest self values. */
 function Choose(p: SandwichProps) {
     const top = Array.from(p.table.frame)
         .filter((f) => !p.match || p.match[f])
@@ -34,7 +34,7 @@ function Choose(p: SandwichProps) {
     return (
         <div class="choose">
             <h2>Callers and callees of one function</h2>
-            <p class="dim">Choose one here, or select a box in the flame graph or a row in the table first.</p>
+            <p class="dim">Select one here, or select a box in the flame graph or a row in the table.</p>
             <ol>
                 {top.map((f) => (
                     <li key={f}>
@@ -95,7 +95,7 @@ export function SandwichView(p: SandwichProps) {
             {s.callers.levelOff.length > 3 ? (
                 <Half {...p} side={s.callers} up label="Callers" />
             ) : (
-                <p class="empty">Nothing calls it: it is where stacks begin.</p>
+                <p class="empty">No callers: stacks start with this function.</p>
             )}
             <h2 class="middle">
                 <b>{p.frames.name[f]}</b>{' '}
@@ -107,7 +107,7 @@ export function SandwichView(p: SandwichProps) {
             {s.callees.levelOff.length > 3 ? (
                 <Half {...p} side={s.callees} up={false} label="Callees" />
             ) : (
-                <p class="empty">It calls nothing: all of it is its own.</p>
+                <p class="empty">No callees: this function calls no other functions.</p>
             )}
             {s.callees.levelOff.length > 3 && (
                 <h2>

@@ -1,4 +1,4 @@
-// Functions with self and total, sortable; only the visible rows are in the page.
+// The table of functions with self and total. Only the visible rows are in the document.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Frames } from '../model/frames';
 import { Table } from '../model/table';
@@ -17,21 +17,21 @@ interface Column {
 
 function columns(t: Table, frames: Frames): Column[] {
     const out: Column[] = [
-        { id: 'self', title: 'Self', hint: 'in the function itself', value: (f) => t.self[f] },
-        { id: 'total', title: 'Total', hint: 'with everything it calls', value: (f) => t.total[f] },
+        { id: 'self', title: 'Self', hint: 'time or amount in the function itself', value: (f) => t.self[f] },
+        { id: 'total', title: 'Total', hint: 'including all functions that it calls', value: (f) => t.total[f] },
     ];
     if (t.baseTotal) {
         out.push(
             {
                 id: 'change',
                 title: 'Change, self',
-                hint: 'against the other profile',
+                hint: 'compared with the other profile',
                 value: (f) => t.self[f] - t.baseSelf![f],
             },
             {
                 id: 'changeTotal',
                 title: 'Change, total',
-                hint: 'against the other profile',
+                hint: 'compared with the other profile',
                 value: (f) => t.total[f] - t.baseTotal![f],
             },
         );
@@ -74,7 +74,7 @@ export function TableView(p: TableProps) {
     }, [p.table, p.match, p.sort]);
     const at = p.selected ? rows.indexOf(p.selected) : -1;
     useLayoutEffect(() => {
-        // what was selected elsewhere is in view here
+        // scrolls to a function that was selected in another view
         const e = box.current!;
         if (at >= 0 && (at * LINE < e.scrollTop || (at + 2) * LINE > e.scrollTop + e.clientHeight))
             e.scrollTop = Math.max((at - 3) * LINE, 0);

@@ -1,4 +1,4 @@
-// What floats beside the mouse.
+// The tooltip next to the mouse pointer.
 import { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 

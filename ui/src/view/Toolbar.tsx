@@ -1,4 +1,4 @@
-// What the views have in common: the sample type, filters, colours, comparison.
+// Controls that all views share: sample type, filters, colours, comparison.
 import { Session } from '../model/session';
 import { duration, withUnit } from '../model/units';
 import { Compare, State, View } from '../state';
@@ -17,7 +17,7 @@ export interface ToolbarProps {
 const COLORS: Record<ColorBy, string> = {
     package: 'by package',
     library: 'by library',
-    kind: 'by kind of frame',
+    kind: 'by frame type',
     function: 'by function',
     diff: 'by change',
 };
@@ -62,7 +62,7 @@ export function Toolbar({ session: s, state, view, colors, color, patch }: Toolb
                     >
                         <option value="share">by share of the total</option>
                         <option value="absolute">as measured</option>
-                        <option value="off">not at all</option>
+                        <option value="off">off</option>
                     </select>
                 </label>
             )}
@@ -109,7 +109,7 @@ export function Toolbar({ session: s, state, view, colors, color, patch }: Toolb
             <ul class="chips">
                 {filter.time && (
                     <li>
-                        {duration(filter.time[1] - filter.time[0])} of time{' '}
+                        {duration(filter.time[1] - filter.time[0])} selected{' '}
                         <button aria-label="Remove" onClick={() => patch({ filter: { ...filter, time: null } })}>
                             ×
                         </button>

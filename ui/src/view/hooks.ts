@@ -6,15 +6,15 @@ export function useSize(ref: RefObject<HTMLElement>): { width: number; height: n
     const [size, set] = useState({ width: 0, height: 0 });
     useLayoutEffect(() => {
         const e = ref.current!;
-        const look = () =>
+        const measure = () =>
             set((old) =>
                 old.width === e.clientWidth && old.height === e.clientHeight
                     ? old
                     : { width: e.clientWidth, height: e.clientHeight },
             );
-        const o = new ResizeObserver(look);
+        const o = new ResizeObserver(measure);
         o.observe(e);
-        look();
+        measure();
         return () => o.disconnect();
     }, []);
     return size;
@@ -31,7 +31,7 @@ export function useMedia(query: string): boolean {
     return on;
 }
 
-/** Sizes a canvas for the screen's own pixels and gives a context in CSS pixels. */
+/** Sizes a canvas for the pixels of the screen and returns a context that uses CSS pixels. */
 export function context(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
     const ratio = Math.max(window.devicePixelRatio || 1, 1);
     const w = Math.round(width * ratio),
@@ -47,7 +47,7 @@ export function context(canvas: HTMLCanvasElement, width: number, height: number
     return g;
 }
 
-/** Runs f, and leaves how long it took where `performance.getEntriesByName` finds it. */
+/** Runs f and records the duration for `performance.getEntriesByName`. */
 export function timed<T>(name: string, f: () => T): T {
     const start = performance.now();
     const out = f();

@@ -1,4 +1,4 @@
-// What keys do, wherever the focus is.
+// Keyboard shortcuts of the page.
 import { useLayoutEffect } from 'preact/hooks';
 import { ColorBy } from '../draw/palette';
 import { State, View } from '../state';
@@ -14,7 +14,7 @@ export interface KeyActions {
     patch(p: Partial<State>): void;
 }
 
-/** Takes back one thing, the latest kind first. */
+/** Clears one thing: the help, the search, the zoom, the window, the selection, or the filters, in this order. */
 export function back(s: State): Partial<State> | null {
     if (s.help) return { help: false };
     if (s.search) return { search: '' };
@@ -43,7 +43,7 @@ function act(a: KeyActions, key: string): boolean {
 }
 
 export function useKeys(a: KeyActions): void {
-    // at once: the next key may come before the next frame, and acts on what this one did
+    // A layout effect, because the next key may come before the next frame and must see the new state
     useLayoutEffect(() => {
         const down = (e: KeyboardEvent) => {
             const typing =

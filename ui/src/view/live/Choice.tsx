@@ -1,7 +1,7 @@
-// Whose samples, and which: a service and labels.
+// Selects samples by service and labels.
 import { useEffect, useState } from 'preact/hooks';
 import { SERVICE } from '../../live/load';
-import { labelKeys, labelValues } from '../../live/questions';
+import { labelKeys, labelValues } from '../../live/queries';
 import { Span } from '../../live/range';
 import { Matcher, OPS, Op, Selector, valueOf, withValue } from '../../live/selector';
 import { Popover } from './Popover';
@@ -9,8 +9,8 @@ import { Popover } from './Popover';
 export interface ChoiceProps {
     selector: Selector;
     services: string[];
-    span: Span | null; // where to look for labels
-    prefix?: string; // of data-do, where there are two of them
+    span: Span | null; // labels of this time are offered
+    prefix?: string; // of data-do, when the page has two of these
     onSelector(s: Selector): void;
 }
 
@@ -63,7 +63,7 @@ function AddLabel(p: ChoiceProps & { close(): void }) {
                     list="label-values"
                     aria-label="Value"
                     data-do="label-value"
-                    placeholder={op.endsWith('~') ? 'a pattern' : 'a value'}
+                    placeholder={op.endsWith('~') ? 'pattern' : 'value'}
                     spellcheck={false}
                     onInput={(e) => setValue(e.currentTarget.value)}
                 />

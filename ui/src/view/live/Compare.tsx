@@ -1,5 +1,5 @@
-// Against what: another time, another selection; and the row of the page where that is changed.
-import { Answer, Base } from '../../live/load';
+// Selects the other side of a comparison: another time or another selection.
+import { Results, Base } from '../../live/load';
 import { absolute, spanText } from '../../live/range';
 import { Against, SHIFTS, Selection, halves } from '../../live/selection';
 import { Selector, writeSelector } from '../../live/selector';
@@ -9,15 +9,15 @@ import { Typed } from './RangePicker';
 
 export interface CompareProps {
     sel: Selection;
-    answer: Answer | null;
+    results: Results | null;
     go(s: Partial<Selection>): void;
 }
 
 const keep = (s: Selector, range: Selection['range']): Against => ({ query: writeSelector({ ...s, type: '' }), range });
 
-/** How to begin. */
-export function Compare({ sel, answer, go }: CompareProps) {
-    const span = answer?.span;
+/** The menu that starts a comparison. */
+export function Compare({ sel, results, go }: CompareProps) {
+    const span = results?.span;
     if (sel.against || !span) return null;
     const two = halves(span);
     return (
@@ -35,7 +35,7 @@ export function Compare({ sel, answer, go }: CompareProps) {
                             range: two.range,
                             against: keep(sel.selector, two.against),
                         })}
-                        {choice('Keep this, choose another', 'keep', { against: keep(sel.selector, absolute(span)) })}
+                        {choice('This selection with another', 'keep', { against: keep(sel.selector, absolute(span)) })}
                     </div>
                 );
             }}
@@ -43,14 +43,14 @@ export function Compare({ sel, answer, go }: CompareProps) {
     );
 }
 
-/** The other side, which can be changed like the first. */
-export function OtherSide({ sel, answer, go, now }: CompareProps & { now(): number }) {
-    const base: Base | null = answer?.base ?? null;
-    if (!sel.against || !answer?.span || !base) return null;
-    const span = answer.span,
+/** The row of the other side of the comparison. */
+export function OtherSide({ sel, results, go, now }: CompareProps & { now(): number }) {
+    const base: Base | null = results?.base ?? null;
+    if (!sel.against || !results?.span || !base) return null;
+    const span = results.span,
         choice = {
             selector: { ...base.selector, type: '' },
-            services: answer.services,
+            services: results.services,
             span: base.span,
             prefix: 'base-',
             onSelector: (s: Selector) => go({ against: keep(s, absolute(base.span)) }),
@@ -82,13 +82,13 @@ export function OtherSide({ sel, answer, go, now }: CompareProps & { now(): numb
                     />
                 )}
             </Popover>
-            <button class="pick" title="Change sides" aria-label="Change sides" data-do="swap" onClick={swap}>
+            <button class="pick" title="Swap sides" aria-label="Swap sides" data-do="swap" onClick={swap}>
                 ⇄
             </button>
             <button
                 class="pick"
-                title="No comparison"
-                aria-label="No comparison"
+                title="End the comparison"
+                aria-label="End the comparison"
                 data-do="alone"
                 onClick={() => go({ against: null })}
             >

@@ -1,6 +1,6 @@
-// What the server says of itself: who sends, in which layouts, what was lost or refused, what waits, what is kept.
+// The state of the server: senders, layouts, losses and rejections, the backlog, and stored data.
 import { useEffect, useState } from 'preact/hooks';
-import { Party, Status, StoreFile, StoreNow, statusNow, storeNow } from '../../live/questions';
+import { Party, Status, StoreFile, StoreNow, statusNow, storeNow } from '../../live/queries';
 import { bytes, count, duration, utc } from '../../model/units';
 
 const EVERY_MS = 5000;
@@ -47,7 +47,7 @@ function Parties(p: { title: string; list: Party[]; now: number; name: string; n
     );
 }
 
-// Names of counters whose growth means that somebody did not get what he wanted.
+// Counters that grow when a request was not served or data were lost.
 const BAD = new Set(
     [
         'rejected malformed media too_large pressed unavailable unauthorized late losses closed_full closed_slow',
@@ -87,7 +87,7 @@ function Facts({ s, store }: { s: Status; store: StoreNow }) {
                     {bytes(store.bytes)}
                     {of(s.max_bytes)}
                 </b>
-                <span>on disk{s.max_age ? `, kept for ${age(s.max_age)}` : ''}</span>
+                <span>on disk{s.max_age ? `, stored for ${age(s.max_age)}` : ''}</span>
                 {s.max_bytes && (
                     <span class="extent">
                         <i style={{ left: 0, width: `${Math.min(store.bytes / s.max_bytes, 1) * 100}%` }} />
@@ -102,7 +102,7 @@ function Facts({ s, store }: { s: Status; store: StoreNow }) {
             </div>
             <div data-fact="waiting">
                 <b>{count(store.raw_items)}</b>
-                <span>items wait for compaction ({bytes(store.raw_bytes)})</span>
+                <span>items waiting for compaction ({bytes(store.raw_bytes)})</span>
             </div>
             <div data-fact="queue">
                 <b>
@@ -126,7 +126,7 @@ function Files({ list }: { list: StoreFile[] }) {
                             <th>Profiles</th>
                             <th>Samples</th>
                             <th>Bytes</th>
-                            <th>Bytes a sample</th>
+                            <th>Bytes per sample</th>
                             <th>From</th>
                             <th>To</th>
                         </tr>
@@ -136,7 +136,7 @@ function Files({ list }: { list: StoreFile[] }) {
                             <tr key={f.name}>
                                 <td class={f.corrupt ? 'bad' : ''}>
                                     {f.name}
-                                    {f.corrupt ? ': damaged, set aside' : ''}
+                                    {f.corrupt ? ': damaged, quarantined' : ''}
                                 </td>
                                 <td>{count(f.profiles)}</td>
                                 <td>{count(f.samples)}</td>
@@ -149,7 +149,7 @@ function Files({ list }: { list: StoreFile[] }) {
                     </tbody>
                 </table>
             </div>
-            {!list.length && <p class="dim">None yet: what arrives is compacted into files after a while.</p>}
+            {!list.length && <p class="dim">None yet. Received profiles are compacted into files after some time.</p>}
         </section>
     );
 }
@@ -160,7 +160,7 @@ const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
 
 export interface HealthProps {
     again: number;
-    failed: boolean; // said above
+    failed: boolean; // already shown above
     onFound(): void;
     onError(e: unknown): void;
 }
@@ -179,14 +179,14 @@ export function HealthPage(p: HealthProps) {
         const timer = setInterval(look, EVERY_MS);
         return () => (stop.abort(), clearInterval(timer));
     }, [p.again]);
-    if (!found) return p.failed ? null : <p class="empty big">Asking the server …</p>;
+    if (!found) return p.failed ? null : <p class="empty big">Loading …</p>;
     const { s, store } = found,
         losses = [...s.losses].sort((a, b) => b.count - a.count);
     return (
         <div class="page" data-page="health">
             <Facts s={s} store={store} />
-            <Parties title="Senders" name="senders" none="Nobody yet" list={s.senders} now={s.now} />
-            <Parties title="Layouts and formats" name="layouts" none="Nothing yet" list={s.recognised} now={s.now} />
+            <Parties title="Senders" name="senders" none="None yet" list={s.senders} now={s.now} />
+            <Parties title="Layouts and formats" name="layouts" none="None yet" list={s.recognised} now={s.now} />
             <section>
                 <h2>Losses</h2>
                 {losses.length ? (
@@ -194,10 +194,10 @@ export function HealthPage(p: HealthProps) {
                         <table class="rows" data-table="losses">
                             <thead>
                                 <tr>
-                                    <th>What a format had and the model has not</th>
+                                    <th>Lost or stored differently</th>
                                     <th>Times</th>
-                                    <th class="text">For example</th>
-                                    <th class="text">Kept as</th>
+                                    <th class="text">Example</th>
+                                    <th class="text">Stored as</th>
                                 </tr>
                             </thead>
                             <tbody>
@@ -213,7 +213,7 @@ export function HealthPage(p: HealthProps) {
                         </table>
                     </div>
                 ) : (
-                    <p class="dim">None: everything that arrived was kept as it was.</p>
+                    <p class="dim">None. All data were stored as received.</p>
                 )}
             </section>
             <Files list={store.files} />
@@ -223,7 +223,7 @@ export function HealthPage(p: HealthProps) {
                 <Counters title="Connections" of={s.http} />
             </div>
             <p class="dim">
-                Profiles are kept in <code>{s.store_dir}</code>. The same for Prometheus:{' '}
+                Profiles are stored in <code>{s.store_dir}</code>. Metrics for Prometheus:{' '}
                 <a href="/metrics">/metrics</a>.
             </p>
         </div>

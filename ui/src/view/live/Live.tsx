@@ -1,12 +1,12 @@
-// The page of `kiln serve`: what is selected is in the address, and what the server answers is shown by the report's own viewer.
+// The page of `kiln serve`. The address holds the selection; the viewer of reports shows the results of the server.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
-import { Answer, load, nameOf, whereUploaded } from '../../live/load';
-import { statusNow } from '../../live/questions';
+import { Results, load, nameOf, whereUploaded } from '../../live/load';
+import { statusNow } from '../../live/queries';
 import { absolute, moves, resolve, spanText } from '../../live/range';
 import { Ids, NO_IDS, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { writeSelector } from '../../live/selector';
-import { State, Wish, timelessFragment, wishOf } from '../../state';
+import { State, Needs, timelessFragment, needsOf } from '../../state';
 import { count } from '../../model/units';
 import { App, Around } from '../App';
 import { useMedia } from '../hooks';
@@ -37,7 +37,7 @@ const THEME = 'kiln.theme',
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
 const aborted = (e: unknown) => (e as Error)?.name === 'AbortError';
 
-let skew = 0; // of the server's clock against this machine's, ms
+let skew = 0; // offset of the server's clock from this machine's, ms
 const now = () => Date.now() + skew;
 
 interface Asked {
@@ -47,11 +47,11 @@ interface Asked {
 }
 
 export function Live() {
-    const [wish, setWish] = useState<Wish>(() => wishOf(location.hash)),
-        wished = (w: Wish) =>
-            setWish((old) => (old.times === w.times && String(old.part) === String(w.part) ? old : w)),
-        [sel, go, pin] = useSelection((fragment) => wished(wishOf(fragment)));
-    const [answer, setAnswer] = useState<Answer | null>(null),
+    const [needs, setNeeds] = useState<Needs>(() => needsOf(location.hash)),
+        changeNeeds = (w: Needs) =>
+            setNeeds((old) => (old.times === w.times && String(old.part) === String(w.part) ? old : w)),
+        [sel, go, pin] = useSelection((fragment) => changeNeeds(needsOf(fragment)));
+    const [results, setResults] = useState<Results | null>(null),
         [loads, setLoads] = useState(0),
         [busy, setBusy] = useState(false),
         [error, setError] = useState(''),
@@ -76,21 +76,21 @@ export function Live() {
     };
     const reload = () => setAgain((n) => n + 1);
 
-    // One load at a time: a newer question ends the older one. A session with times answers every view.
-    const part = wish.part?.join('-') ?? '',
+    // One load at a time: a newer query aborts the older one. A session with timestamps serves every view.
+    const part = needs.part?.join('-') ?? '',
         key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS }), again, part]);
     useEffect(() => {
         if (sel.page !== 'explore') return;
-        if (have.current.key === key && (have.current.times || !wish.times)) return;
+        if (have.current.key === key && (have.current.times || !needs.times)) return;
         const stop = new AbortController();
         setBusy(true);
         (async () => {
             if (!skew) skew = Math.round((await statusNow(stop.signal)).now / 1e6 - Date.now()) || 1;
             const start = performance.now(),
-                a = await load(sel, wish, now(), stop.signal);
+                a = await load(sel, needs, now(), stop.signal);
             performance.measure('kiln:load', { start, end: performance.now() });
-            have.current = { key, times: wish.times };
-            setAnswer(a);
+            have.current = { key, times: needs.times };
+            setResults(a);
             setLoads((n) => n + 1);
             setError('');
             document.title = `${nameOf(sel.selector)} - kiln`;
@@ -104,9 +104,9 @@ export function Live() {
                 );
             });
         return () => stop.abort();
-    }, [key, wish.times, sel.page]);
+    }, [key, needs.times, sel.page]);
 
-    // By itself, while somebody looks, and unless moments of what is shown were chosen.
+    // Refreshes by itself while the page is visible and no part of the shown time is selected.
     useEffect(() => {
         if (!sel.refresh || !moves(sel.range)) return;
         const held = () => document.hidden || /[#&](time|window)=/.test(location.hash);
@@ -114,40 +114,40 @@ export function Live() {
         return () => clearInterval(timer);
     }, [sel.refresh, sel.range.from, sel.range.to]);
 
-    // Who is told how to send looks here for what arrives.
-    const waiting = sel.page === 'explore' && !!answer && !answer.session && !answer.stored;
+    // While the page explains how to send profiles, it polls for the first ones.
+    const waiting = sel.page === 'explore' && !!results && !results.session && !results.stored;
     useEffect(() => {
         if (!waiting) return;
         const timer = setInterval(() => document.hidden || reload(), EMPTY_MS);
         return () => clearInterval(timer);
     }, [waiting]);
 
-    const wishedHere = (w: Wish) => {
-        wished(w);
-        if (w.part && moves(sel.range) && answer?.span) pin(absolute(answer.span)); // a link means the same tomorrow
+    const pinNeeds = (w: Needs) => {
+        changeNeeds(w);
+        if (w.part && moves(sel.range) && results?.span) pin(absolute(results.span)); // so that a link shows the same data later
     };
     const showIds = (ids: Ids) => go({ page: 'trace', ids });
 
     const send = async (files: File[]) => {
-        const told: string[] = [],
-            taken: Uploaded[] = [];
+        const messages: string[] = [],
+            stored: Uploaded[] = [];
         setBusy(true);
         setNotice('');
         for (const [i, f] of files.entries())
             try {
                 const r = await upload(f);
-                if (r.profiles) taken.push(r);
-                told.push(uploadedText(f.name, r));
+                if (r.profiles) stored.push(r);
+                messages.push(uploadedText(f.name, r));
             } catch (e) {
                 if (e instanceof NeedsToken) {
                     fail(e, () => void send(files.slice(i)));
                     break;
                 }
-                told.push(`${f.name}: ${message(e)}`);
+                messages.push(`${f.name}: ${message(e)}`);
             }
-        setNotice(told.join(' · '));
+        setNotice(messages.join(' · '));
         setBusy(false);
-        if (taken.length) go({ page: 'explore', against: null, ...whereUploaded(taken, now()) }, '');
+        if (stored.length) go({ page: 'explore', against: null, ...whereUploaded(stored, now()) }, '');
         reload();
     };
 
@@ -155,37 +155,38 @@ export function Live() {
         localStorage.setItem(THEME, t);
         setChoice(t);
     };
-    const over = answer?.session && {
-        answer,
-        base: answer.session.names.timeBase,
+    const over = results?.session && {
+        results,
+        base: results.session.names.timeBase,
         again,
         onSpan: (s: [number, number]) => go({ range: absolute(s) }),
         onError: (e: unknown) => e instanceof NeedsToken && fail(e, reload),
     };
     const around: Around = {
-        about: answer?.span ? [`${spanText(answer.span)} UTC`, `${count(answer.observations)} observations`] : [],
-        said: answer?.said ?? null,
+        facts: results?.span ? [`${spanText(results.span)} UTC`, `${count(results.observations)} observations`] : [],
+        about: results?.about ?? null,
         theme: choice,
         onTheme: changeTheme,
-        onWish: wishedHere,
-        whole: answer?.sum ?? 0,
-        instead: answer && <NoTimes answer={answer} busy={busy} go={go} />,
+        onNeeds: pinNeeds,
+        whole: results?.sum ?? 0,
+        instead: results && <NoTimes results={results} busy={busy} go={go} />,
         heat: (t) => <LiveHeat {...t} {...over!} />,
         lanes: (t) => <LiveLanes {...t} {...over!} />,
         verdict: (labels, onFrame) => <LiveVerdict labels={labels} onFrame={onFrame} {...over!} />,
     };
     const explore = sel.page === 'explore';
-    /** Compares with a part of the chart. In a comparison the other selection stays; one that begins is about the same samples. */
+    /** Compares with a part of the chart. A running comparison keeps its other selection; a new one compares the same
+     *  selection. */
     const against = (s: [number, number]) => ({
         against: {
-            query: writeSelector({ ...(answer?.base?.selector ?? sel.selector), type: '' }),
+            query: writeSelector({ ...(results?.base?.selector ?? sel.selector), type: '' }),
             range: absolute(s),
         },
-        ...(moves(sel.range) && answer?.span ? { range: absolute(answer.span) } : {}),
+        ...(moves(sel.range) && results?.span ? { range: absolute(results.span) } : {}),
     });
     const wholeTime = () => {
         history.replaceState(null, '', location.pathname + location.search + timelessFragment(location.hash));
-        setWish((w) => ({ ...w, part: null }));
+        setNeeds((w) => ({ ...w, part: null }));
     };
     return (
         <>
@@ -220,11 +221,11 @@ export function Live() {
                 </div>
                 {(explore || sel.page === 'profiles' || (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
                     <div class="live-picks">
-                        <Picker sel={sel} answer={answer} go={go} />
+                        <Picker sel={sel} results={results} go={go} />
                         <span class="gap" />
                         <RangePicker
                             range={sel.range}
-                            span={answer?.span ?? null}
+                            span={results?.span ?? null}
                             refresh={sel.refresh}
                             moving={moves(sel.range)}
                             now={now}
@@ -234,12 +235,12 @@ export function Live() {
                         />
                     </div>
                 )}
-                {explore && <OtherSide sel={sel} answer={answer} go={go} now={now} />}
+                {explore && <OtherSide sel={sel} results={results} go={go} now={now} />}
                 <i class="progress" />
             </div>
             {error && (
                 <div class="notice" role="alert">
-                    <b>This cannot be shown:</b> {error}.{' '}
+                    <b>Error:</b> {error}.{' '}
                     <button class="link" onClick={() => (setError(''), reload())}>
                         Try again
                     </button>
@@ -253,9 +254,9 @@ export function Live() {
                     </button>
                 </div>
             )}
-            {explore && answer?.withoutBase && answer.session && (
+            {explore && results?.withoutBase && results.session && (
                 <div class="notice" role="status" data-no-base>
-                    There is nothing to compare with in that time.
+                    There is no data to compare with in that time range.
                 </div>
             )}
             {sel.page === 'health' ? (
@@ -283,61 +284,61 @@ export function Live() {
                     onFound={() => setError('')}
                     onError={(e) => fail(e, reload)}
                 />
-            ) : !answer ? (
-                !error && <p class="empty big">Asking the server …</p>
+            ) : !results ? (
+                !error && <p class="empty big">Loading …</p>
             ) : (
                 <>
-                    {answer.counts && answer.chart && (
+                    {results.counts && results.chart && (
                         <SeriesChart
-                            counts={answer.counts}
-                            span={answer.chart}
-                            unit={answer.unit}
+                            counts={results.counts}
+                            span={results.chart}
+                            unit={results.unit}
                             theme={theme}
                             sides={
-                                answer.base && {
-                                    this: answer.span!,
-                                    base: answer.base.span,
-                                    baseCounts: answer.base.counts,
+                                results.base && {
+                                    this: results.span!,
+                                    base: results.base.span,
+                                    baseCounts: results.base.counts,
                                 }
                             }
                             onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
                         />
                     )}
-                    {answer.undated && (
+                    {results.undated && (
                         <div class="notice" role="status" data-undated>
-                            Some samples were timed by a clock that does not tell the date, and are not shown here.{' '}
-                            <button class="link" onClick={() => go({ range: absolute(answer.undated!) })}>
-                                Look at them
+                            Some samples have timestamps of a clock without a date. They are not shown here.{' '}
+                            <button class="link" onClick={() => go({ range: absolute(results.undated!) })}>
+                                Show them
                             </button>
                         </div>
                     )}
-                    {answer.counts?.partial && (
+                    {results.counts?.partial && (
                         <div class="notice" role="status">
-                            The chart is not whole: {answer.counts.why}.
+                            The chart is incomplete: {results.counts.why}.
                         </div>
                     )}
-                    {answer.failed ? (
+                    {results.failed ? (
                         <div class="empty big" role="alert">
-                            <p>This cannot be shown: {answer.failed}.</p>
+                            <p>The profile cannot be shown: {results.failed}.</p>
                             <p>
-                                Drag over a part of the chart to look at less, or{' '}
+                                Drag over a part of the chart to select less data, or{' '}
                                 <button class="link" onClick={reload}>
                                     try again
                                 </button>
                                 .
                             </p>
                         </div>
-                    ) : answer.session ? (
-                        <App key={loads} session={answer.session} around={around} />
-                    ) : wish.part ? (
+                    ) : results.session ? (
+                        <App key={loads} session={results.session} around={around} />
+                    ) : needs.part ? (
                         <p class="empty big">
-                            Nothing was measured in the part that is chosen.{' '}
+                            There are no samples in the selected part.{' '}
                             <button class="link" onClick={wholeTime}>
-                                All of the time
+                                Show the whole time range
                             </button>
                         </p>
                     ) : (
-                        <Nothing sel={sel} answer={answer} go={go} />
+                        <Nothing sel={sel} results={results} go={go} />
                     )}
                 </>
             )}

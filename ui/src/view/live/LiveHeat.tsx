@@ -1,43 +1,43 @@
-// The heat map of all of the time, added up by the server.
-import { Answer } from '../../live/load';
+// The heat map of the whole time range, from sums that the server computes.
+import { Results } from '../../live/load';
 import { heatOver } from '../../live/heat';
 import { withLabels } from '../../live/selector';
 import { Span } from '../../live/range';
 import { TimeView } from '../App';
 import { HeatMap } from '../HeatView';
-import { useAsked } from './useAsked';
+import { useQuery } from './useQuery';
 
 export interface LiveTimeProps extends TimeView {
-    answer: Answer;
-    base: bigint; // what `time` counts from
+    results: Results;
+    base: bigint; // the zero of `time`
     again: number;
     onSpan(s: Span): void;
     onError(e: unknown): void;
 }
 
 export function LiveHeat(p: LiveTimeProps) {
-    const { span } = p.answer,
-        selector = withLabels(p.answer.selector, p.labels);
-    const { answer: h, failed } = useAsked(
+    const { span } = p.results,
+        selector = withLabels(p.results.selector, p.labels);
+    const { result: h, error } = useQuery(
         JSON.stringify(['heat', p.again, selector, span]),
         (signal) => heatOver(selector, span!, signal),
         p.onError,
     );
-    if (failed) return <p class="empty big">There is no heat map: {failed}.</p>;
-    if (!h) return <p class="empty big">Asking for the heat map …</p>;
-    const off = Number(h.base - p.base), // of the map against the session
+    if (error) return <p class="empty big">The heat map cannot be shown: {error}.</p>;
+    if (!h) return <p class="empty big">Loading the heat map …</p>;
+    const off = Number(h.base - p.base), // offset of the map from the session
         time: [number, number] | null = p.time && [p.time[0] - off, p.time[1] - off];
     return (
         <>
             {h.partial && (
                 <div class="notice" role="status">
-                    The map is not whole: {h.why}.
+                    The heat map is incomplete: {h.why}.
                 </div>
             )}
             <HeatMap
                 heat={h.heat}
                 base={h.base}
-                unit={p.answer.unit}
+                unit={p.results.unit}
                 time={time}
                 theme={p.theme}
                 onTime={(t) => p.onTime(t && [t[0] + off, t[1] + off])}

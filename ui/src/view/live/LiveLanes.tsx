@@ -1,4 +1,4 @@
-// Threads over time: who did what when. Dragging chooses a time, a click on a name that thread alone.
+// Threads over time. Dragging selects a time range, a click on a name selects that thread.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { LaneScene, ROW, TOP, colorOf, laneAt, nsAt, paintLanes, xOf } from '../../draw/lanes';
 import { lanesOver } from '../../live/lanes';
@@ -9,9 +9,9 @@ import { count, duration, utc, withUnit } from '../../model/units';
 import { context, timed, useSize } from '../hooks';
 import { Tip } from '../Tip';
 import { LiveTimeProps } from './LiveHeat';
-import { useAsked } from './useAsked';
+import { useQuery } from './useQuery';
 
-const GROUPS = 8, // in the legend
+const GROUPS = 8, // most groups in the legend
     THREAD = 'thread.name';
 
 interface DrawnProps extends LiveTimeProps {
@@ -19,8 +19,8 @@ interface DrawnProps extends LiveTimeProps {
 }
 
 function Drawn(p: DrawnProps) {
-    const { found, answer } = p,
-        off = Number(found.base - p.base); // of the lanes against the session
+    const { found, results } = p,
+        off = Number(found.base - p.base); // offset of the lanes from the session
     const box = useRef<HTMLDivElement>(null),
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
@@ -76,19 +76,19 @@ function Drawn(p: DrawnProps) {
         <div class="heat lanes">
             <p class="dim">
                 {found.step
-                    ? `A row is a thread, a box ${duration(found.step)}; the stronger its colour, the more was measured in it.`
-                    : `A row is a thread; its colours are ${hasStates(found) ? 'what it was doing' : 'the functions on top'}.`}{' '}
-                Drag to choose a time, click on a name to look at that thread alone
+                    ? `Each row is a thread, each box ${duration(found.step)}. Stronger colours mean larger values.`
+                    : `Each row is a thread. Colours show ${hasStates(found) ? 'the state of the thread' : 'the function on top'}.`}{' '}
+                Drag to select a time range, click a name to show only that thread
                 {p.time ? '' : '.'}
                 {chosen && (
                     <>
                         {' · '}
                         <button class="link" onClick={() => p.onTime(null)}>
-                            all of the time
+                            whole time range
                         </button>
                         {' · '}
                         <button class="link" onClick={() => p.onView('flame')}>
-                            flame graph of the choice
+                            flame graph of the selection
                         </button>
                         {' · '}
                         <button class="link" data-do="closer" onClick={() => p.onSpan(chosen.map(unixMs) as Span)}>
@@ -100,7 +100,7 @@ function Drawn(p: DrawnProps) {
             {groups.length > 0 && (
                 <ul class="legend" data-groups={groups.length}>
                     {groups.slice(0, shown).map((g) => (
-                        <li key={g.name} title={`${g.name}: ${withUnit(g.sum, answer.unit)}`}>
+                        <li key={g.name} title={`${g.name}: ${withUnit(g.sum, results.unit)}`}>
                             <i class="swatch" style={{ background: colorOf(g.name, p.theme) }} />
                             {g.name || '(no name)'}
                         </li>
@@ -145,7 +145,7 @@ function Drawn(p: DrawnProps) {
                 <ul class="unseen">
                     {found.lanes.map((l) => (
                         <li key={l.name} data-lane={l.name} data-n={l.n} data-sum={l.sum}>
-                            {l.name}: {count(l.n)} observations, {withUnit(l.sum, answer.unit)}
+                            {l.name}: {count(l.n)} observations, {withUnit(l.sum, results.unit)}
                         </li>
                     ))}
                 </ul>
@@ -155,13 +155,13 @@ function Drawn(p: DrawnProps) {
                     <b>{lane.name}</b>
                     {hover.i < 0 ? (
                         <div class="dim">
-                            {count(lane.n)} observations, {withUnit(lane.sum, answer.unit)}
+                            {count(lane.n)} observations, {withUnit(lane.sum, results.unit)}
                         </div>
                     ) : (
                         <>
                             {lane.frame && <div>{found.frames[lane.frame[hover.i]]}</div>}
                             {hasStates(found) && <div>{groupAt(found, lane, hover.i)}</div>}
-                            <div>{withUnit(lane.value[hover.i], answer.unit)}</div>
+                            <div>{withUnit(lane.value[hover.i], results.unit)}</div>
                             <div class="dim">{utc(found.base + BigInt(Math.round(lane.time[hover.i])), true)}</div>
                         </>
                     )}
@@ -172,26 +172,26 @@ function Drawn(p: DrawnProps) {
 }
 
 export function LiveLanes(p: LiveTimeProps) {
-    const { span } = p.answer,
-        selector = withLabels(p.answer.selector, p.labels);
-    const { answer: found, failed } = useAsked(
+    const { span } = p.results,
+        selector = withLabels(p.results.selector, p.labels);
+    const { result: found, error } = useQuery(
         JSON.stringify(['lanes', p.again, selector, span]),
-        (signal) => lanesOver(selector, span!, p.answer, signal),
+        (signal) => lanesOver(selector, span!, p.results, signal),
         p.onError,
     );
-    if (failed) return <p class="empty big">Threads cannot be shown: {failed}.</p>;
-    if (!found) return <p class="empty big">Asking for the threads …</p>;
+    if (error) return <p class="empty big">Threads cannot be shown: {error}.</p>;
+    if (!found) return <p class="empty big">Loading threads …</p>;
     return (
         <>
             {found.partial && (
                 <div class="notice" role="status">
-                    This is not all: {found.why}.
+                    The list is incomplete: {found.why}.
                 </div>
             )}
             {found.lanes.length ? (
                 <Drawn {...p} found={found} />
             ) : (
-                <p class="empty big">These samples have no times of their own: their senders gave sums.</p>
+                <p class="empty big">These samples have no timestamps: their senders sent sums.</p>
             )}
         </>
     );

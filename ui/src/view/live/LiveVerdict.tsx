@@ -1,16 +1,16 @@
-// What changed in cost by more than noise, in the total and by function, over the views of a comparison.
-import { Answer } from '../../live/load';
+// The changes in cost that exceed noise, in total and by function. Shown above the views of a comparison.
+import { Results } from '../../live/load';
 import { withLabels } from '../../live/selector';
 import { verdictOf } from '../../live/verdict';
 import { LabelFilter } from '../../model/filter';
 import { count, signedPercent, withUnit } from '../../model/units';
 import { shortName } from '../../draw/label';
-import { useAsked } from './useAsked';
+import { useQuery } from './useQuery';
 
 const SHOWN = 6;
 
 export interface VerdictProps {
-    answer: Answer;
+    results: Results;
     labels: LabelFilter[];
     again: number;
     onFrame(name: string): void;
@@ -18,10 +18,10 @@ export interface VerdictProps {
 }
 
 export function LiveVerdict(p: VerdictProps) {
-    const { span, base, unit } = p.answer,
-        selector = withLabels(p.answer.selector, p.labels),
+    const { span, base, unit } = p.results,
+        selector = withLabels(p.results.selector, p.labels),
         against = { ...base!, selector: withLabels(base!.selector, p.labels) };
-    const { answer: v, failed } = useAsked(
+    const { result: v, error } = useQuery(
         JSON.stringify(['diff', p.again, selector, span, against.selector, against.span]),
         (signal) => verdictOf(selector, span!, against, signal),
         p.onError,
@@ -29,15 +29,15 @@ export function LiveVerdict(p: VerdictProps) {
     const rate = v && `${Math.round(v.fdr * 100)} % false discoveries, ${count(v.tests)} tests`;
     return (
         <div class="verdict" role="status" data-verdict={v ? v.changed.length : ''}>
-            {failed ? (
-                `Changes were not tested: ${failed}.`
+            {error ? (
+                `Changes were not tested: ${error}.`
             ) : !v ? (
-                'Testing what changed …'
+                'Testing changes …'
             ) : v.untested ? (
                 `Changes were not tested: ${v.untested}.`
             ) : !v.changed.length ? (
                 <span title={rate!}>
-                    {v.sentence}{v.partial ? `, as far as it was looked at: ${v.why}` : ''}.
+                    {v.sentence}{v.partial ? `, incomplete: ${v.why}` : ''}.
                 </span>
             ) : (
                 <>
@@ -54,7 +54,7 @@ export function LiveVerdict(p: VerdictProps) {
                         </button>
                     ))}
                     {v.changed.length > SHOWN && <span>and {count(v.changed.length - SHOWN)} more</span>}
-                    {v.partial && <span>, as far as it was looked at: {v.why}</span>}
+                    {v.partial && <span>, incomplete: {v.why}</span>}
                 </>
             )}
         </div>

@@ -1,33 +1,33 @@
-// What stands where a picture would, when there is none.
-import { Answer, MOST_OBSERVATIONS } from '../../live/load';
-import { newestPart } from '../../live/questions';
+// Shown in place of a picture when there is none.
+import { Results, MOST_OBSERVATIONS } from '../../live/load';
+import { newestPart } from '../../live/queries';
 import { EVERYTHING, absolute, spanText } from '../../live/range';
 import { Selection } from '../../live/selection';
 import { count } from '../../model/units';
 
-/** Nothing is selected: because of the labels, because of the time, or because nothing is stored. */
-export function Nothing(p: { sel: Selection; answer: Answer; go(s: Partial<Selection>): void }) {
-    const { stored } = p.answer;
+/** No profile matches the labels or the time range, or nothing is stored. */
+export function Nothing(p: { sel: Selection; results: Results; go(s: Partial<Selection>): void }) {
+    const { stored } = p.results;
     if (!stored)
         return (
             <div class="empty big first">
-                <h2>Nothing is stored yet.</h2>
-                <p>Drop a profile of any format here, or send some:</p>
+                <h2>No profiles are stored yet.</h2>
+                <p>Drop a profile in any format here, or send profiles:</p>
                 <pre>
                     {`kiln send profile.pb.gz --to ${location.origin}
 kiln run --to ${location.origin} -- ./program
 OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT=${location.origin}/v1development/profiles`}
                 </pre>
-                <p>What arrives is shown here.</p>
+                <p>New profiles appear here.</p>
             </div>
         );
     return (
         <div class="empty big" data-nothing>
-            <p>Nothing {p.sel.selector.matchers.length ? 'fits these labels' : ''} in this time.</p>
+            <p>No profile {p.sel.selector.matchers.length ? 'matches these labels' : ''} in this time range.</p>
             <p>
-                There is something from {spanText(stored).replace(' – ', ' to ')}.{' '}
+                There are profiles from {spanText(stored).replace(' – ', ' to ')}.{' '}
                 <button class="link" data-do="show-all" onClick={() => p.go({ range: EVERYTHING })}>
-                    Show all of it
+                    Show all
                 </button>
                 {p.sel.selector.matchers.length > 0 && (
                     <>
@@ -46,9 +46,9 @@ OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT=${location.origin}/v1development/profiles`}
     );
 }
 
-/** The views of time want every observation: not there yet, too many, or without times. */
-export function NoTimes(p: { answer: Answer; busy: boolean; go(s: Partial<Selection>): void }) {
-    const { answer: a } = p;
+/** Explains why a view over time has no observations: still loading, too many, or without timestamps. */
+export function NoTimes(p: { results: Results; busy: boolean; go(s: Partial<Selection>): void }) {
+    const { results: a } = p;
     if (a.observations > MOST_OBSERVATIONS) {
         const part = a.counts && newestPart(a.counts, MOST_OBSERVATIONS);
         return (
@@ -75,8 +75,8 @@ export function NoTimes(p: { answer: Answer; busy: boolean; go(s: Partial<Select
     return (
         <p class="empty big">
             {a.timed && !p.busy
-                ? 'These samples have no times of their own: their senders gave sums.'
-                : 'Asking for the time of each observation …'}
+                ? 'These samples have no timestamps: their senders sent sums.'
+                : 'Loading the time of each observation …'}
         </p>
     );
 }

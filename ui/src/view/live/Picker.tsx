@@ -1,17 +1,17 @@
-// What is looked at, and against what.
+// The rows that select profiles and the other side of a comparison.
 import { useState } from 'preact/hooks';
-import { Answer } from '../../live/load';
+import { Results } from '../../live/load';
 import { Ids, Selection, readIds } from '../../live/selection';
 import { Labels, Service } from './Choice';
 import { Compare } from './Compare';
 
 export interface PickerProps {
     sel: Selection;
-    answer: Answer | null;
+    results: Results | null;
     go(s: Partial<Selection>): void;
 }
 
-/** Ids of traces and spans, pasted. */
+/** The field for ids of traces and spans. */
 export function TraceSearch(p: { onIds(ids: Ids): void }) {
     const [text, setText] = useState(''),
         ids = readIds(text);
@@ -39,14 +39,14 @@ export function TraceSearch(p: { onIds(ids: Ids): void }) {
 }
 
 export function Picker(p: PickerProps) {
-    const { sel, answer, go } = p,
+    const { sel, results, go } = p,
         s = sel.selector,
-        types = answer?.types ?? [],
-        type = answer?.selector.type ?? s.type;
+        types = results?.types ?? [],
+        type = results?.selector.type ?? s.type;
     const choice = {
         selector: s,
-        services: answer?.services ?? [],
-        span: answer?.span ?? null,
+        services: results?.services ?? [],
+        span: results?.span ?? null,
         onSelector: (selector: typeof s) => go({ selector }),
     };
     return (

@@ -1,4 +1,4 @@
-// A button with a small panel below it, which closes on Escape, on a click elsewhere, or when its work is done.
+// A button with a small panel below it, which closes on Escape, on a click elsewhere, or after a choice.
 import { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 

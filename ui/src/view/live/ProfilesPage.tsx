@@ -1,11 +1,11 @@
-// What was received, one by one, the newest first.
+// The received profiles, newest first.
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { PROFILE_ID, SERVICE } from '../../live/load';
-import { ProfileRow, Series, profilesOf, saidBy } from '../../live/questions';
+import { ProfileRow, Series, profilesOf, profileAbout } from '../../live/queries';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
 import { Selection } from '../../live/selection';
-import { About, saysNothing } from '../../model/about';
+import { About, isEmpty } from '../../model/about';
 import { count, duration, utc } from '../../model/units';
 import { AboutProfile } from '../About';
 
@@ -15,7 +15,7 @@ export interface ProfilesProps {
     sel: Selection;
     span: Span | null;
     again: number;
-    failed: boolean; // said above
+    failed: boolean; // already shown above
     go(s: Partial<Selection>): void;
     onFound(): void;
     onError(e: unknown): void;
@@ -23,26 +23,26 @@ export interface ProfilesProps {
 
 const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
 
-/** Comments, attributes and the original file of one profile, asked for when somebody wants to see them. */
+/** Comments, attributes and the original file of one profile, loaded on demand. */
 function SaidRow({ id, type, columns }: { id: string; type: string; columns: number }) {
-    const [said, setSaid] = useState<About | null>(null),
+    const [about, setAbout] = useState<About | null>(null),
         [failed, setFailed] = useState('');
     useEffect(() => {
         const stop = new AbortController();
-        saidBy(id, type, stop.signal).then(setSaid, (e) => !stop.signal.aborted && setFailed((e as Error).message));
+        profileAbout(id, type, stop.signal).then(setAbout, (e) => !stop.signal.aborted && setFailed((e as Error).message));
         return () => stop.abort();
     }, [id, type]);
     return (
-        <tr data-said={id}>
+        <tr data-details={id}>
             <td class="text" colSpan={columns}>
                 {failed ? (
-                    `This cannot be shown: ${failed}.`
-                ) : !said ? (
-                    'Asking the server …'
-                ) : saysNothing(said) ? (
+                    `The details cannot be shown: ${failed}.`
+                ) : !about ? (
+                    'Loading …'
+                ) : isEmpty(about) ? (
                     'No comments, no attributes, no original file.'
                 ) : (
-                    <AboutProfile about={said} />
+                    <AboutProfile about={about} />
                 )}
             </td>
         </tr>
@@ -71,17 +71,17 @@ export function ProfilesPage(p: ProfilesProps) {
         p.go({
             page: 'explore',
             against: null,
-            range: r.time ? absolute(atLeast([from, to], 1000)) : EVERYTHING, // its own clock, or that of the arrival
+            range: r.time ? absolute(atLeast([from, to], 1000)) : EVERYTHING, // its own clock, or the time of arrival
             selector: { type: `${s.type}/${s.unit}`, matchers: [{ key: PROFILE_ID, op: '=', value: r.id }] },
         });
     };
-    if (!found) return p.failed ? null : <p class="empty big">Asking the server …</p>;
+    if (!found) return p.failed ? null : <p class="empty big">Loading …</p>;
     if (!found.profiles.length)
         return (
             <p class="empty big">
-                No profile {matchers.length ? 'fits' : 'in this time'}.{' '}
+                No profile {matchers.length ? 'matches' : 'in this time range'}.{' '}
                 <button class="link" onClick={() => p.go({ range: { from: '', to: '' } })}>
-                    Look at all that is stored
+                    Show all stored profiles
                 </button>
             </p>
         );
@@ -96,7 +96,7 @@ export function ProfilesPage(p: ProfilesProps) {
                             <th class="text">Service</th>
                             <th class="text">Type</th>
                             <th>Samples</th>
-                            <th class="text">Came as</th>
+                            <th class="text">Format</th>
                             <th class="text">From</th>
                             <th>Losses</th>
                             <th class="text">About</th>
@@ -141,7 +141,7 @@ export function ProfilesPage(p: ProfilesProps) {
                     </tbody>
                 </table>
             </div>
-            {found.profiles.length === MOST && <p class="dim">The newest {MOST}; choose less time for others.</p>}
+            {found.profiles.length === MOST && <p class="dim">The newest {MOST} profiles. Select a shorter time range to see others.</p>}
         </div>
     );
 }

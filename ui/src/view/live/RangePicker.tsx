@@ -1,4 +1,4 @@
-// The time that is looked at: the last minutes or hours, everything, or typed.
+// The time range: the last minutes or hours, everything, or typed.
 import { useState } from 'preact/hooks';
 import {
     EVERYTHING,
@@ -19,7 +19,7 @@ export interface RangeProps {
     range: Range;
     span: Span | null;
     refresh: number;
-    moving: boolean; // it ends now: there may be more in a moment
+    moving: boolean; // the range ends now, so that more data may arrive
     now(): number;
     onRange(r: Range): void;
     onRefresh(s: number): void;
@@ -34,8 +34,8 @@ export function Typed(p: { range: Range; span: Span | null; now(): number; onRan
         e.preventDefault();
         const a = readTime(from, p.now()),
             b = readTime(to, p.now());
-        if (a === null || b === null) setWrong(`“${a === null ? from : to}” is no time`);
-        else if (a >= b) setWrong('It ends before it begins');
+        if (a === null || b === null) setWrong(`“${a === null ? from : to}” is not a time`);
+        else if (a >= b) setWrong('The range ends before it starts');
         else p.onRange({ from: from.trim(), to: to.trim() });
     };
     return (
@@ -88,7 +88,7 @@ export function RangePicker(p: RangeProps) {
                                 aria-pressed={!p.range.from && !p.range.to}
                                 onClick={() => (close(), p.onRange(EVERYTHING))}
                             >
-                                All that is stored
+                                All stored profiles
                             </button>
                         </div>
                         <Typed range={p.range} span={p.span} now={p.now} onRange={(r) => (close(), p.onRange(r))} />
@@ -98,21 +98,21 @@ export function RangePicker(p: RangeProps) {
             <button class="pick" title="Later" aria-label="Later" onClick={() => move(0.5)}>
                 ›
             </button>
-            <button class="pick" title="Ask again" aria-label="Ask again" data-do="again" onClick={p.onAgain}>
+            <button class="pick" title="Refresh" aria-label="Refresh" data-do="again" onClick={p.onAgain}>
                 ↻
             </button>
             {p.moving && (
                 <select
                     class="pick"
                     aria-label="Refresh"
-                    title="Ask again by itself"
+                    title="Automatic refresh"
                     data-do="refresh"
                     value={p.refresh}
                     onChange={(e) => p.onRefresh(Number(e.currentTarget.value))}
                 >
                     {REFRESH.map((s) => (
                         <option key={s} value={s}>
-                            {s === 0 ? 'by hand' : s < 60 ? `every ${s} s` : 'every min'}
+                            {s === 0 ? 'manually' : s < 60 ? `every ${s} s` : 'every min'}
                         </option>
                     ))}
                 </select>

@@ -1,8 +1,8 @@
-// Sums over time, a line for each service (or one in all). Drag over a part to look at it, with Shift to compare with it.
+// Sums over time, one line per service or one in total. Dragging selects a part, with Shift the part to compare with.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { hash, oklch } from '../../draw/palette';
-import { Counts } from '../../live/questions';
+import { Counts } from '../../live/queries';
 import { Span } from '../../live/range';
 import { roundSteps, withUnit } from '../../model/units';
 import { useSize } from '../hooks';
@@ -14,7 +14,7 @@ export interface SeriesProps {
     span: Span;
     unit: string;
     theme: 'light' | 'dark';
-    /** A comparison: both sides lie in the span. */
+    /** Comparison: the span contains both sides. */
     sides: { this: Span; base: Span; baseCounts: Counts | null } | null;
     onSpan(s: Span, side: Side): void;
 }
@@ -23,9 +23,9 @@ const LINES = 8,
     HEIGHT = 110,
     LEFT = 62,
     RIGHT = 22,
-    EDGE = 32; // a time that is nearer to it would be cut, or meet the numbers on the left
+    EDGE = 32; // labels closer to the edge would be truncated or overlap the numbers on the left
 
-/** As fine as the steps between ticks are; UTC. */
+/** A time in UTC, as precise as the steps between ticks. */
 function timeText(t: number, incr: number): string {
     const iso = new Date(t * 1e3).toISOString();
     if (incr >= 28 * 86400) return iso.slice(0, 7);
@@ -38,7 +38,7 @@ interface Line {
     sum: number[];
 }
 
-/** The largest rows, and the others as one. */
+/** The largest rows, and all others combined. */
 function linesOf(c: Counts): Line[] {
     const size = (l: Line) => l.sum.reduce((a, b) => a + Math.abs(b), 0),
         all = c.rows.map((r) => ({ label: r.label, sum: r.sum })).sort((a, b) => size(b) - size(a));
@@ -64,7 +64,8 @@ function ink(hue: number, dark: boolean): Ink {
             .padStart(2, '0');
 }
 
-/** A service keeps its colour when others come and go, as far as there are colours. The sides of a comparison have their own. */
+/** A service keeps its colour when others come and go, as long as there are enough colours. Comparisons have fixed
+ *  colours. */
 function inksOf(lines: Line[], dark: boolean, sides: boolean): Ink[] {
     const taken = new Set<number>();
     return lines.map((l, i) => {
@@ -75,7 +76,7 @@ function inksOf(lines: Line[], dark: boolean, sides: boolean): Ink[] {
     });
 }
 
-/** Choosing a part of a plot by dragging, with a finger too. */
+/** Selects a part of a plot by dragging, also on touch screens. */
 function brush(plot: uPlot, onPart: (left: number, right: number, shift: boolean) => void): void {
     const { over } = plot;
     let from = -1;
@@ -233,7 +234,7 @@ export function SeriesChart(p: SeriesProps) {
             </div>
             {sides ? (
                 <div class="legend">
-                    Drag to choose
+                    Drag to select
                     {(['this', 'base'] as const).map((side) => (
                         <button
                             key={side}
@@ -243,7 +244,7 @@ export function SeriesChart(p: SeriesProps) {
                             onClick={() => setDragged(side)}
                         >
                             <i class={`swatch ${side}`} />
-                            {side === 'this' ? 'this' : 'what it is compared with'}
+                            {side === 'this' ? 'this' : 'the comparison'}
                         </button>
                     ))}
                 </div>

@@ -1,4 +1,4 @@
-// Asked when the server says 401. The token goes to this tab's own storage and to the server, nowhere else.
+// Shown when the server responds 401. The token is stored for this tab only and is sent to the server only.
 import { useState } from 'preact/hooks';
 import { Right, setToken } from '../../live/client';
 
@@ -16,10 +16,10 @@ export function TokenPrompt(p: { right: Right; wrong: boolean; onDone(): void; o
                     p.onDone();
                 }}
             >
-                <h2>{p.right === 'read' ? 'Who looks needs a token' : 'Who sends needs a token'}</h2>
+                <h2>{p.right === 'read' ? 'Viewing requires a token' : 'Uploading requires a token'}</h2>
                 {p.wrong && (
                     <p class="wrong" role="alert">
-                        The server does not know this one.
+                        The server rejected this token.
                     </p>
                 )}
                 <input
@@ -40,8 +40,8 @@ export function TokenPrompt(p: { right: Right; wrong: boolean; onDone(): void; o
                     </button>
                 </p>
                 <p class="dim">
-                    One of the lines of the file that <code>kiln serve --{p.right}-tokens FILE</code> was given. This
-                    tab remembers it until it is closed.
+                    Enter a token from the file that was passed to <code>kiln serve --{p.right}-tokens FILE</code>. This
+                    tab stores the token until it is closed.
                 </p>
             </form>
         </div>

@@ -1,12 +1,12 @@
-// A trace or a span: whose samples belong to it, when, and the way to their flame graph.
-import { where } from '../../live/questions';
+// A trace or a span: the services and times of its samples, and links to their flame graph.
+import { where } from '../../live/queries';
 import { SpanRow, SpansAnswer, spanExtent, spansOf } from '../../live/spans';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
 import { Ids, Selection } from '../../live/selection';
 import { Matcher } from '../../live/selector';
 import { count, duration, utc, withUnit } from '../../model/units';
 import { TraceSearch } from './Picker';
-import { useAsked } from './useAsked';
+import { useQuery } from './useQuery';
 import { Go } from './useSelection';
 
 export interface TraceProps {
@@ -20,7 +20,7 @@ export interface TraceProps {
 const is = (key: string, value: string): Matcher => ({ key, op: '=', value });
 const shortId = (id: string) => `${id.slice(0, 8)}…${id.slice(-8)}`;
 
-/** Where in the time of all of them a row lies. */
+/** The position of a row within the time of all rows. */
 function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
     if (!of || !row.first) return null;
     const whole = (of[1] - of[0]) * 1e6,
@@ -172,7 +172,7 @@ export function TracePage(p: TraceProps) {
     const { ids } = p.sel,
         { matchers } = p.sel.selector,
         any = !ids.trace && !ids.span;
-    const { answer, failed } = useAsked(
+    const { result, error } = useQuery(
         JSON.stringify([
             'spans',
             ids,
@@ -197,28 +197,28 @@ export function TracePage(p: TraceProps) {
                         span <code data-id="span">{ids.span}</code>
                     </span>
                 )}
-                {!ids.trace && !ids.span && <span class="dim">The spans with most samples in this time.</span>}
+                {!ids.trace && !ids.span && <span class="dim">The spans with the most samples in this time range.</span>}
             </div>
-            {failed ? (
+            {error ? (
                 <p class="empty big" role="alert">
-                    This cannot be shown: {failed}.
+                    The trace cannot be shown: {error}.
                 </p>
-            ) : !answer ? (
-                <p class="empty big">Asking the server …</p>
-            ) : !answer.rows.length ? (
+            ) : !result ? (
+                <p class="empty big">Loading …</p>
+            ) : !result.rows.length ? (
                 <p class="empty big" data-nothing>
                     {ids.trace || ids.span
                         ? `No sample of this ${what} is stored.`
-                        : 'No sample of this time belongs to a span: senders link them when a tracer runs beside the profiler.'}
+                        : 'No sample in this time range belongs to a span. Senders link samples to spans when a tracer runs next to the profiler.'}
                 </p>
             ) : (
                 <>
-                    {answer.partial && (
+                    {result.partial && (
                         <div class="notice" role="status">
-                            This is not all: {answer.why}.
+                            The list is incomplete: {result.why}.
                         </div>
                     )}
-                    <Spans found={answer} ids={ids} go={p.go} />
+                    <Spans found={result} ids={ids} go={p.go} />
                 </>
             )}
         </div>

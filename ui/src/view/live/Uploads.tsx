@@ -1,4 +1,4 @@
-// Files dropped on the page, or chosen: each goes to the server as it is.
+// Files that were dropped on the page or chosen. Each is sent to the server unchanged.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 export function Uploads(p: { onFiles(f: File[]): void }) {
@@ -26,7 +26,7 @@ export function Uploads(p: { onFiles(f: File[]): void }) {
         <>
             <button
                 class="icon"
-                title="Upload a file of any format (or drop it here)"
+                title="Upload a file in any format (or drop it here)"
                 aria-label="Upload"
                 data-do="upload"
                 onClick={() => input.current!.click()}
@@ -46,7 +46,7 @@ export function Uploads(p: { onFiles(f: File[]): void }) {
             />
             {over && (
                 <div class="overlay drop">
-                    <b>Drop to keep it on the server</b>
+                    <b>Drop to store it on the server</b>
                 </div>
             )}
         </>

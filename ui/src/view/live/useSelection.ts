@@ -1,12 +1,12 @@
-// The selection, kept in the address: a step of the person is a step of the history.
+// The selection, stored in the address: each action of the user is an entry of the browser's history.
 import { useEffect, useState } from 'preact/hooks';
 import { Selection, linkedIds, readAddress, writeAddress } from '../../live/selection';
 import { timelessFragment } from '../../state';
 
-/** `fragment`: what to see of it, where that should be something else than now. */
+/** `fragment` is the new state of the viewer, if it changes too. */
 export type Go = (p: Partial<Selection>, fragment?: string) => void;
 
-/** What the address says. A link that another tool made to a trace becomes one of ours. */
+/** Reads the address. Links to traces that other tools create are converted. */
 function atFirst(): Selection {
     const ids = linkedIds(location.search, location.hash),
         sel = readAddress(location.search);
@@ -16,7 +16,7 @@ function atFirst(): Selection {
     return found;
 }
 
-/** `onFragment`: it may be another one. */
+/** `onFragment` is called when the fragment may have changed. */
 export function useSelection(onFragment: (f: string) => void): [Selection, Go, (r: Selection['range']) => void] {
     const [sel, setSel] = useState(atFirst);
     useEffect(() => {
@@ -47,7 +47,7 @@ export function useSelection(onFragment: (f: string) => void): [Selection, Go, (
         onFragment(hash);
         setSel(next);
     };
-    /** The same time, but no longer one that moves with the clock. */
+    /** Fixes the time range, so that it no longer moves with the clock. */
     const pin = (range: Selection['range']) => {
         const next = { ...sel, range };
         history.replaceState(null, '', writeAddress(next) + location.hash);
