@@ -2,6 +2,7 @@
  * refused items can be retried. */
 #include "../../support/bad_vfs.h"
 #include "../../support/numbered.h"
+#include "store/manifest.h"
 
 enum { NUMBERS = 24 };
 
@@ -296,6 +297,31 @@ static void refused_leaves_nothing(void **state)
     place_free(&p);
 }
 
+/* A manifest that may not be on disk does not replace the previous one. */
+static void manifest_needs_its_sync(void **state)
+{
+    (void)state;
+    place p = place_new();
+    manifest m = {0}, previous = {0};
+    err e = {0};
+    sqlite3_vfs *vfs = sqlite3_vfs_find("bad");
+    assert_non_null(vfs);
+    assert_ok(manifest_save(&m, vfs, p.dir, true, &e), &e);
+    assert_true(manifest_put_segment(&m, &(manifest_segment){.number = 1}));
+    *bad_now = (bad_plan){.kind = BAD_SYNC};
+    bool saved = manifest_save(&m, vfs, p.dir, true, &e);
+    long n_failed = bad_now->n_failed;
+    *bad_now = (bad_plan){0};
+    assert_false(saved);
+    assert_int_equal(n_failed, 1);
+    e = (err){0};
+    assert_ok(manifest_load(&previous, p.dir, &e), &e);
+    assert_int_equal(previous.n_segments, 0);
+    manifest_free(&m);
+    manifest_free(&previous);
+    place_free(&p);
+}
+
 /* ---- a commit that fails and takes effect ---- */
 
 enum { BEFORE = 3 };
@@ -408,11 +434,17 @@ int main(void)
 {
     bad_vfs_register(false);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disk_full),         cmocka_unit_test(write_error),
-        cmocka_unit_test(short_write),       cmocka_unit_test(sync_error),
-        cmocka_unit_test(open_error),        cmocka_unit_test(queries_while_full),
-        cmocka_unit_test(opened_while_full), cmocka_unit_test(refused_leaves_nothing),
-        cmocka_unit_test(opened_again),      cmocka_unit_test(failed_commit_counts_once),
+        cmocka_unit_test(disk_full),
+        cmocka_unit_test(write_error),
+        cmocka_unit_test(short_write),
+        cmocka_unit_test(sync_error),
+        cmocka_unit_test(open_error),
+        cmocka_unit_test(queries_while_full),
+        cmocka_unit_test(opened_while_full),
+        cmocka_unit_test(refused_leaves_nothing),
+        cmocka_unit_test(opened_again),
+        cmocka_unit_test(failed_commit_counts_once),
+        cmocka_unit_test(manifest_needs_its_sync),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
