@@ -78,8 +78,11 @@ unwind_result unwind_copy(unwind_snapshot *s, const unwind_regs *from, unsigned 
                           const stack_copy *c, uintptr_t *pcs, size_t max)
 {
     window w = walk_window(from->sp, NULL, c);
-    walk k = {
-        .w = w, .f = {.r = *from, .exact = true}, .copy = c, .known = known, .end = UNWIND_CAPPED};
+    walk k = {.w = w,
+              .f = {.r = *from, .exact = !(known & UNWIND_RETURNED)},
+              .copy = c,
+              .known = known & KNOWN_ALL,
+              .end = UNWIND_CAPPED};
     return run(&k, s, pcs, max, false, true);
 }
 

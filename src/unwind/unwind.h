@@ -54,14 +54,19 @@ typedef struct stack_copy {
     size_t n;
 } stack_copy;
 
-enum { UNWIND_KNOWN_FP = 1, UNWIND_KNOWN_THIRD = 2 };
+enum {
+    UNWIND_KNOWN_FP = 1,
+    UNWIND_KNOWN_THIRD = 2,
+    UNWIND_RETURNED = 4, /* from->pc is a return address: another walk has stopped at this caller */
+};
 
 /* Like unwind(), but reads stack words only from the copy.  `known` has the bits of the registers
  * in `from` that are valid: for a blocked thread, /proc/self/task/TID/syscall gives only pc and
  * sp.  A frame that saved a register makes it known in its caller.  If a rule needs an unknown
  * register, the walk ends with UNWIND_NO_REGISTER; a frame outside the copy ends it with
- * UNWIND_UNREADABLE. from->context must be NULL.  Safe in handlers, and in any thread that has
- * entered the snapshot (snapshot_enter). */
+ * UNWIND_UNREADABLE.  from->context may be NULL, or a ucontext_t of which only the general registers
+ * are read (arch_context_of).  Safe in handlers, and in any thread that has entered the snapshot
+ * (snapshot_enter). */
 unwind_result unwind_copy(unwind_snapshot *s, const unwind_regs *from, unsigned known,
                           const stack_copy *c, uintptr_t *pcs, size_t max);
 
