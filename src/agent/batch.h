@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "unwind/unwind.h"
 
-typedef enum sample_kind { SAMPLE_CPU, SAMPLE_WALL, SAMPLE_KINDS } sample_kind;
+typedef enum sample_kind { SAMPLE_CPU, SAMPLE_WALL, SAMPLE_OFF_CPU, SAMPLE_KINDS } sample_kind;
 
 /* A thread as first seen in this batch.  Values that change between samples are in the sample. */
 typedef struct agent_thread {
@@ -40,7 +40,8 @@ typedef struct agent_link {
 
 typedef struct agent_sample {
     uint64_t time; /* Unix ns when the stack was taken */
-    /* ns: CPU time (with the overruns of a timer), or wall-clock time (with skipped rounds) */
+    /* ns: CPU time (with the overruns of a timer), wall-clock time (with skipped rounds), or the
+     * duration of a wait */
     int64_t value;
     uint64_t cpu_ns; /* WALL: CPU time of the thread so far; 0: not known */
     uint32_t stack;  /* index in stacks[] */
@@ -50,9 +51,12 @@ typedef struct agent_sample {
     uint32_t attrs;
     uint32_t round; /* WALL: number of the round; the samples of a round are in order of tid */
     uint8_t kind;   /* sample_kind */
-    char state;     /* WALL: state as in field 3 of stat (R S D T t I); CPU: R */
-    uint8_t reused; /* WALL: stack of an earlier round: the thread had not run since */
-    char wchan[21]; /* WALL: kernel function in which the thread waits; "": not known */
+    /* WALL, OFF_CPU: state as in field 3 of stat (R S D T t I); CPU: R */
+    char state;
+    uint8_t reused;   /* WALL: stack of an earlier round: the thread had not run since */
+    char wchan[21];   /* WALL: kernel function in which the thread waits; "": not known */
+    uint16_t syscall; /* OFF_CPU: number of the system call + 1; 0: none */
+    uint32_t waker;   /* OFF_CPU: thread that ended the wait; 0: an interrupt, or not known */
 } agent_sample;
 
 /* Attributes of a thread context as published: entries {u8 key, u8 length, text}. */

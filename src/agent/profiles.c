@@ -32,14 +32,40 @@ static uint32_t mapping_of(making *m, const image *x)
     return at;
 }
 
+/* Returns whether the address belongs to the kernel. */
+static bool is_kernel(uint64_t address) { return address >> 63; }
+
+/* Returns the mapping of the running kernel.  Its addresses are those of /proc/kallsyms. */
+static uint32_t kernel_mapping(making *m)
+{
+    if (m->kernel) return m->kernel;
+    uint32_t id = m->in->kernel_id.n
+                      ? builder_attribute_str(&m->b, STR(ATTR_BUILD_ID_GNU), m->in->kernel_id)
+                      : 0;
+    mapping v = {.memory_start = UINT64_C(1) << 63,
+                 .memory_limit = UINT64_MAX,
+                 .filename = builder_string(&m->b, STR("[kernel.kallsyms]"))};
+    m->kernel_type = builder_attribute_str(&m->b, STR(ATTR_FRAME_TYPE), STR("kernel"));
+    return m->kernel = builder_mapping(&m->b, &v, &id, id != 0);
+}
+
+static uint32_t location_of(making *m, uintptr_t pc, uint64_t time)
+{
+    if (is_kernel(pc)) {
+        uint32_t kernel = kernel_mapping(m);
+        return builder_location(&m->b, kernel, pc, NULL, 0, &m->kernel_type, 1);
+    }
+    const image *x = images_find(m->in->images, pc, time);
+    return builder_location(&m->b, x ? mapping_of(m, x) : 0, pc, NULL, 0, NULL, 0);
+}
+
 static uint32_t stack_of_pcs(making *m, const uintptr_t *pcs, size_t n, uint64_t time)
 {
     m->frames.n = 0;
     for (size_t i = 0; i < n; i++) {
-        const image *x = images_find(m->in->images, pcs[i], time);
         uint32_t *to = vec_push(m->a, &m->frames);
         if (!to) return m->b.failed = true, 0;
-        *to = builder_location(&m->b, x ? mapping_of(m, x) : 0, pcs[i], NULL, 0, NULL, 0);
+        *to = location_of(m, pcs[i], time);
     }
     return builder_stack(&m->b, m->frames.v, m->frames.n);
 }
@@ -109,13 +135,15 @@ typedef struct groups {
 static bool joins(const agent_sample *a, const agent_sample *b)
 {
     return a->stack == b->stack && a->thread == b->thread && a->link == b->link &&
-           a->attrs == b->attrs && a->state == b->state && !strcmp(a->wchan, b->wchan);
+           a->attrs == b->attrs && a->state == b->state && a->syscall == b->syscall &&
+           a->waker == b->waker && !strcmp(a->wchan, b->wchan);
 }
 
 static uint64_t hash_sample(const agent_sample *s, uint64_t seed)
 {
     uint64_t h = hash_mix(seed, (uint64_t)s->stack << 32 | s->thread);
     h = hash_mix(h, (uint64_t)s->link << 32 | s->attrs);
+    h = hash_mix(h, (uint64_t)s->waker << 32 | s->syscall);
     return hash_mix(h, hash_bytes(s->wchan, strlen(s->wchan), (uint8_t)s->state));
 }
 
@@ -180,19 +208,35 @@ static bool put_groups(making *m, sample_kind kind, groups *g)
     return true;
 }
 
+static uint64_t period_of(const profiles_in *in, sample_kind kind)
+{
+    if (kind == SAMPLE_WALL) return in->wall_ns;
+    return kind == SAMPLE_CPU && in->cpu_hz ? 1000000000 / in->cpu_hz : 0;
+}
+
+/* Adds an attribute of the profile, unless the number is 0. */
+static void note_number(making *m, uint32_t *attrs, uint32_t *n, const char *key, uint64_t v)
+{
+    if (v) attrs[(*n)++] = builder_attribute_int(&m->b, str_of(key), (int64_t)v);
+}
+
 static bool put_joined(making *m, sample_kind kind)
 {
-    bool cpu = kind == SAMPLE_CPU;
-    uint64_t period = !cpu ? m->in->wall_ns : m->in->cpu_hz ? 1000000000 / m->in->cpu_hz : 0;
+    static const char *const names[SAMPLE_KINDS] = {"cpu", "wall", "off_cpu"};
     groups g = {0};
     if (!group_samples(m, kind, &g)) return false;
     if (!g.v.n) return true;
-    value_type t = type_of(m, cpu ? "cpu" : "wall", "nanoseconds");
-    set_window(m, begin_profile(m, t, t, period), kind);
-    uint64_t lost = cpu ? m->in->batch->lost.ring_full : 0;
-    uint32_t attr =
-        lost ? builder_attribute_int(&m->b, STR(KILN_ATTR_SAMPLES_LOST), (int64_t)lost) : 0;
-    builder_profile_attrs(&m->b, &attr, lost != 0);
+    value_type t = type_of(m, names[kind], "nanoseconds"), none = {0};
+    uint64_t period = period_of(m->in, kind);
+    set_window(m, begin_profile(m, t, period ? t : none, period), kind);
+    uint32_t attrs[3], n = 0;
+    if (kind == SAMPLE_CPU)
+        note_number(m, attrs, &n, KILN_ATTR_SAMPLES_LOST, m->in->batch->lost.ring_full);
+    if (kind == SAMPLE_OFF_CPU) {
+        note_number(m, attrs, &n, KILN_ATTR_OFF_CPU_MIN, m->in->min_ns);
+        note_number(m, attrs, &n, KILN_ATTR_OFF_CPU_KEPT, m->in->keep_ns);
+    }
+    builder_profile_attrs(&m->b, attrs, n);
     return put_groups(m, kind, &g);
 }
 
@@ -291,7 +335,7 @@ static bool put_all(making *m)
     bool logs = m->in->style != PROFILES_OTLP;
     if (logs) put_logs(m);
     if (!m->in->first && !put_joined(m, SAMPLE_CPU)) return false;
-    if (!logs && !put_joined(m, SAMPLE_WALL)) return false;
+    if (!logs && (!put_joined(m, SAMPLE_WALL) || !put_joined(m, SAMPLE_OFF_CPU))) return false;
     put_heaps(m);
     return !m->b.failed;
 }
@@ -304,7 +348,8 @@ static bool begin(making *m)
     m->mapping_of = arena_new(m->a, uint32_t, in->images->v.n);
     if (!m->stack_of || !m->mapping_of || !builder_init(&m->b, m->a)) return false;
     builder_resource(&m->b, &(resource){.attrs = in->resource, .present = true});
-    scope ours = {.name = STR("kiln.agent"), .version = STR(KILN_VERSION), .present = true},
+    str name = in->scope.n ? in->scope : STR("kiln.agent");
+    scope ours = {.name = name, .version = STR(KILN_VERSION), .present = true},
           splunk = {.name = STR("otel.profiling"), .version = STR("0.1.0"), .present = true};
     builder_scope(&m->b, logs ? &splunk : &ours);
     if (in->style == PROFILES_TEXT)

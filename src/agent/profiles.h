@@ -2,6 +2,7 @@
  *
  *   CPU    cpu/nanoseconds     observations with equal stack, thread, span and attributes are one sample,
  *   wall   wall/nanoseconds    with a value and a timestamp each
+ *   off-CPU off_cpu/nanoseconds
  *   heap   alloc_objects, alloc_space (since the previous batch), inuse_objects, inuse_space (now)
  *   logs   samples/count       input of the Splunk writer: one sample per observation, with the metadata
  *                              of its thread (docs/splunk.md) */
@@ -21,7 +22,11 @@ typedef struct profiles_in {
     const batch *batch;
     const images *images;
     keyvalues resource;
-    const str *keys; /* names of the attributes of thread contexts */
+    str scope;        /* name of the instrumentation scope; "": kiln.agent */
+    str kernel_id;    /* GNU build id of the running kernel, in hex; "": not known */
+    uint64_t min_ns;  /* off-CPU: shorter waits are left out */
+    uint64_t keep_ns; /* off-CPU: shorter waits are sampled in proportion to their duration */
+    const str *keys;  /* names of the attributes of thread contexts */
     size_t n_keys;
     const heap_rows *heap; /* NULL: none */
     uint32_t cpu_hz;

@@ -1,6 +1,8 @@
 /* Attributes of a sample: everything but its stack, span and values. */
 #include "agent/profiles_internal.h"
 
+#include "agent/syscall_name.h"
+
 #include "base/utf8.h"
 #include "wire/carried.h"
 #include "wire/thread_state.h"
@@ -84,12 +86,33 @@ static void add_context(making *m, uint32_t at)
     }
 }
 
+/* A thread that is ready to run but off-CPU waits for a processor. */
 static void add_state(making *m, const agent_sample *s)
 {
-    str ours = str_of(profiles_state_name(s->state));
+    bool ready = s->kind == SAMPLE_OFF_CPU && s->state == 'R';
+    str ours = ready ? STR("UNSCHEDULED") : str_of(profiles_state_name(s->state));
     add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), thread_state_word(ours)));
     if (thread_state_has_detail(ours))
         add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), ours));
+}
+
+/* Returns the name of a thread in this batch; "": not in it. */
+static str name_of(const batch *b, uint32_t tid)
+{
+    for (size_t i = 0; i < b->threads.n; i++)
+        if (b->threads.v[i].tid == tid) return str_of(b->threads.v[i].name);
+    return STR("");
+}
+
+static void add_wait(making *m, const agent_sample *s)
+{
+    if (s->syscall)
+        add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_WAIT_SYSCALL),
+                                     str_of(syscall_name(s->syscall - 1U))));
+    if (!s->waker) return;
+    add(m, builder_attribute_int(&m->b, STR(KILN_ATTR_WAIT_WAKER), s->waker));
+    str name = name_of(m->in->batch, s->waker);
+    if (name.n) add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_WAIT_WAKER_NAME), name));
 }
 
 static void add_logs(making *m, const agent_sample *s, const agent_thread *t)
@@ -113,6 +136,7 @@ void profiles_set_attrs(making *m, const agent_sample *s)
         add_logs(m, s, t);
     } else {
         add_state(m, s);
+        add_wait(m, s);
         if (s->wchan[0])
             add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_WCHAN), str_of(s->wchan)));
     }

@@ -14,6 +14,7 @@ typedef struct making {
     builder b;
     uint32_t *stack_of, *mapping_of; /* index + 1; 0: not added yet */
     u32s frames;                     /* scratch space */
+    uint32_t kernel, kernel_type; /* mapping of the kernel, attribute of its frames; 0: none yet */
     uint32_t attrs[ATTRS_MAX];
     uint32_t n_attrs;
     uint32_t observed; /* logs: attribute with the time of the flush */

@@ -62,6 +62,7 @@ const char *paint_on(bool color, paint p);
 
 /* ---- commands: one file each ---- */
 exit_code cmd_run(cli *c);
+exit_code cmd_record(cli *c);
 exit_code cmd_info(cli *c);
 exit_code cmd_top(cli *c);
 exit_code cmd_tree(cli *c);

@@ -32,6 +32,34 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = SIZE_MAX,
             .run = cmd_run,
         },
+    [COMMAND_RECORD] =
+        {
+            .name = "record",
+            .args = "[-p PID | -a | --cgroup DIR | PROGRAM [ARG]...]",
+            .summary = "record running processes, or the whole machine, from outside",
+            .about = "Records processes without running code inside them: processes that already "
+                     "run, statically linked programs, containers, or the whole machine. With BPF "
+                     "(root, or CAP_BPF and CAP_PERFMON) the kernel walks the stacks by Kiln's "
+                     "unwind tables, and --off-cpu records each wait with its duration. Without "
+                     "these privileges, perf events copy the stacks of your own processes.\n\n"
+                     "At the end kiln prints what was captured, what was lost, the cost of the "
+                     "recorder and tables of functions to standard error, and writes "
+                     "PROGRAM.otlp and the report PROGRAM.html. ^C ends the recording. The exit "
+                     "status is 0 unless the recording failed; with a PROGRAM it is the "
+                     "program's.",
+            .examples = {{"Record a running process for half a minute",
+                          "kiln record -p 4711 --duration 30s"},
+                         {"Show what its threads wait for",
+                          "kiln record -p 4711 --off-cpu --duration 10s"},
+                         {"Record a statically linked program",
+                          "kiln record -- ./app --its options"},
+                         {"Profile a machine continuously",
+                          "kiln record -a --off-cpu --off-cpu-min 1ms --to http://localhost:4040"}},
+            .operands = OPERAND_PROGRAM,
+            .min_args = 0,
+            .max_args = SIZE_MAX,
+            .run = cmd_record,
+        },
     [COMMAND_INFO] =
         {
             .name = "info",

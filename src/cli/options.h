@@ -70,6 +70,11 @@ typedef struct cli_options {
     option_count hz;
     const char *every, *html, *summary; /* html, summary: "" if given without a value */
 
+    /* record */
+    option_list pids;
+    bool whole_machine, off_cpu, kernel_stacks, aggregate;
+    const char *cgroup, *duration, *off_cpu_min, *record_mode;
+
     /* send */
     const char *address, *protocol, *signal, *compression, *timeout, *wait, *ca, *cert, *key,
         *spool;
@@ -123,6 +128,7 @@ static inline bool option_has_value(const option_desc *d)
 
 typedef enum command_id {
     COMMAND_RUN,
+    COMMAND_RECORD,
     COMMAND_INFO,
     COMMAND_TOP,
     COMMAND_TREE,

@@ -13,8 +13,6 @@ static const char *hint_for(const char *name)
     static const struct {
         const char *name, *hint;
     } others[] = {
-        {"record",
-         "`kiln run PROGRAM` records a program; kiln also reads perf.data of `perf record`"},
         {"report",
          "`kiln top FILE` prints a table, `kiln flame FILE -o report.html` writes a report"},
         {"web", "`kiln flame FILE -o report.html` writes a report, `kiln serve` has a web page"},
@@ -35,7 +33,7 @@ static const char *hint_for(const char *name)
         {"view", "`kiln flame FILE` shows it in the terminal, -o report.html writes a report"},
         {"open", "`kiln flame FILE` shows it in the terminal, -o report.html writes a report"},
         {"server", "`kiln serve` starts the server"},
-        {"attach", "kiln cannot attach to a process yet; `kiln run PROGRAM` starts one"},
+        {"attach", "`kiln record -p PID` records a running process"},
     };
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         if (!strcmp(name, others[i].name)) return others[i].hint;

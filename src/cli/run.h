@@ -41,6 +41,7 @@ enum { RUN_FILES = 2 };
 typedef struct run {
     cli *c;
     arena arena;
+    str title;        /* name of the recording: of the report, and of files without --output */
     const char *path; /* path of the program */
     const char
         *first; /* a library that must be preloaded before the probe (libasan.so.8); NULL: none */
@@ -99,11 +100,44 @@ void run_follow_go(run *r);
 /* Called in the follower.  Returns whether another run has written this file since. */
 bool run_is_taken(const run *r, size_t which);
 
+/* ---- files (run_files.c) ---- */
+
+/* Chooses the names of profile and report; `name` is used without --output. */
+NODISCARD bool run_choose_files(run *r, str name, err *e);
+/* Checks the outputs before the recording, so that no profile is lost at the end. */
+bool run_can_write(run *r);
+/* Returns the name with this process's id in it: "x/app-4711.pb.gz". */
+const char *run_own_name(run *r, const char *path);
+void run_write_files(run *r);
+/* Prints the summary with one of the two functions, as --json and --quiet require. */
+void run_summarize(run *r, void (*text)(run *r), void (*json)(run *r));
+/* Sends the profile with the options of `kiln send`, if there is a file and a destination. */
+void run_send_file(run *r);
+
+/* ---- parts (run_capture.c) ---- */
+
+/* Reads the variables of the agent that also apply to a recording from outside. */
+NODISCARD bool run_config(run *r, err *e);
+/* Opens the exporter if profiles are sent while the program runs. */
+NODISCARD bool run_open_exporter(run *r, err *e);
+void run_close_exporter(run *r);
+/* Keeps a part of a profile, or sends it.  Takes ownership of *bytes. */
+void run_take_part(run *r, uint32_t pid, buf *bytes);
+
 /* Merges the parts into one model, with names. */
 NODISCARD bool run_collect(run *r, err *e);
 
 /* ---- printing; into c->out ---- */
 void run_print(run *r);
+/* Prints a label with wrapped text; empties `text`. */
+void run_item(run *r, paint p, const char *label, buf *text);
+/* Appends to a list: "a", "a, b", "a, b, c". */
+void run_tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
+/* Print parts of the summary: what was sent, tables, files, advice about names. */
+void run_put_sent(run *r, buf *t);
+void run_put_tables(run *r);
+void run_put_written(run *r, buf *t);
+void run_put_names(run *r, buf *t);
 void run_print_json(run *r);
 /* Appends "exited with status 3" or "was killed by signal 11 (SIGSEGV)". */
 void run_ending(buf *b, int status);

@@ -44,7 +44,7 @@ static bool read_receiver(run *r, err *e)
     return otlp_config_address(&r->net, str_of(r->c->o.address), !explicit, &r->arena, e);
 }
 
-static bool open_exporter(run *r, err *e)
+bool run_open_exporter(run *r, err *e)
 {
     if (!r->live) return true;
     if (!read_receiver(r, e)) return false;
@@ -93,14 +93,15 @@ static bool on_name(void *ctx, model *m, arena *a, err *e)
     return symbolize(m, &o, a, &report, e);
 }
 
-static void on_profile(void *ctx, uint32_t pid, buf *bytes)
+void run_take_part(run *r, uint32_t pid, buf *bytes)
 {
-    run *r = ctx;
     if (!r->exporter) return keep_part(r, pid, bytes);
     size_t items = otlp_count_items(buf_view(bytes));
     (void)!exporter_submit(r->exporter, bytes, items, 1); /* the exporter counts what it rejects */
     buf_free(bytes);
 }
+
+static void on_profile(void *ctx, uint32_t pid, buf *bytes) { run_take_part(ctx, pid, bytes); }
 
 static void on_process(void *ctx, uint32_t pid, bool whole)
 {
@@ -116,10 +117,15 @@ static void on_process(void *ctx, uint32_t pid, bool whole)
 
 /* ---- open and close ---- */
 
-bool run_capture_open(run *r, err *e)
+bool run_config(run *r, err *e)
 {
     otlp_environment from = {.get = get_variable, .warn = warn, .ctx = r};
-    if (!agent_config_read(&from, &r->arena, &r->config, e) || !open_exporter(r, e)) return false;
+    return agent_config_read(&from, &r->arena, &r->config, e);
+}
+
+bool run_capture_open(run *r, err *e)
+{
+    if (!run_config(r, e) || !run_open_exporter(r, e)) return false;
     collector_opts o = {.size = sizeof o,
                         .cpu_hz = r->hz,
                         .max_frames = r->config.max_frames ? r->config.max_frames : CAPTURE_FRAMES,
@@ -141,13 +147,18 @@ bool run_capture_open(run *r, err *e)
     return collector_start(r->collector, e);
 }
 
+void run_close_exporter(run *r)
+{
+    if (r->exporter) exporter_close(r->exporter, CLOSE_MS * UINT64_C(1000000), &r->sent);
+    r->exporter = NULL;
+}
+
 void run_capture_close(run *r)
 {
     if (r->collector && r->follower)
         collector_hand_over(r->collector, &r->all);
     else if (r->collector)
         collector_stop(r->collector, &r->all);
-    if (r->exporter) exporter_close(r->exporter, CLOSE_MS * UINT64_C(1000000), &r->sent);
-    r->exporter = NULL;
+    run_close_exporter(r);
     module_cache_close(&r->modules);
 }

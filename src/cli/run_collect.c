@@ -105,7 +105,7 @@ static bool add_part(fold *f, run_part *p, err *e)
 
 static int rank(const model *m, const profile *p)
 {
-    static const char *const first[] = {"cpu", "wall"};
+    static const char *const first[] = {"cpu", "off_cpu", "wall"};
     str type = dict_str(&m->dict, p->sample_type.type);
     int n = (int)ARRAY_LEN(first);
     for (int i = 0; i < n; i++)

@@ -17,10 +17,7 @@ enum {
     UNSEEN_SHARE = 100, /* shares below 1 in 100 are not shown */
 };
 
-static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
-
-/* Appends to a list: "a", "a, b", "a, b, c". */
-static void tail(buf *b, const char *fmt, ...)
+void run_tail(buf *b, const char *fmt, ...)
 {
     char piece[256];
     va_list ap;
@@ -37,8 +34,7 @@ static size_t width_of(const run *r)
     return w == SIZE_MAX ? WIDTH : w;
 }
 
-/* Prints a label with wrapped text; empties `text`. */
-static void item(run *r, paint p, const char *label, buf *text)
+void run_item(run *r, paint p, const char *label, buf *text)
 {
     buf *out = &r->c->out;
     buf prose = {0}, clean = {0}; /* paths and messages may contain control characters */
@@ -99,20 +95,22 @@ static void put_captured(run *r, buf *t)
     const char *by = p->perf && !p->timer   ? " (perf events)"
                      : p->timer && !p->perf ? " (timers)"
                                             : "";
-    tail(t, "%s CPU observations at %u Hz%s",
-         human_count(most(p->capture.cpu_samples, r->n_cpu), n), r->hz, by);
+    run_tail(t, "%s CPU observations at %u Hz%s",
+             human_count(most(p->capture.cpu_samples, r->n_cpu), n), r->hz, by);
     if (r->wall_ns)
-        tail(t, "%s wall-clock observations every %s",
-             human_count(most(p->capture.wall_samples, r->n_wall), n),
-             human_duration(r->wall_ns, d));
-    if (r->c->o.heap) tail(t, "%s sampled allocations", human_count(p->heap_samples, n));
-    if (r->n_threads) tail(t, "%s thread%s", human_count(r->n_threads, n), plural(r->n_threads));
+        run_tail(t, "%s wall-clock observations every %s",
+                 human_count(most(p->capture.wall_samples, r->n_wall), n),
+                 human_duration(r->wall_ns, d));
+    if (r->c->o.heap) run_tail(t, "%s sampled allocations", human_count(p->heap_samples, n));
+    if (r->n_threads)
+        run_tail(t, "%s thread%s", human_count(r->n_threads, n), plural(r->n_threads));
     if (r->processes.n)
-        tail(t, "%s process%s", human_count(r->processes.n, n), r->processes.n == 1 ? "" : "es");
-    item(r, PAINT_BOLD, "captured", t);
+        run_tail(t, "%s process%s", human_count(r->processes.n, n),
+                 r->processes.n == 1 ? "" : "es");
+    run_item(r, PAINT_BOLD, "captured", t);
 }
 
-static void put_sent(run *r, buf *t)
+void run_put_sent(run *r, buf *t)
 {
     char n[HUMAN_MAX], b[HUMAN_MAX], k[HUMAN_MAX];
     const otlp_counts *s = &r->sent;
@@ -120,7 +118,7 @@ static void put_sent(run *r, buf *t)
     buf_printf(t, "%s profile%s to %s, %s in %s request%s", human_count(s->items_accepted, n),
                plural(s->items_accepted), r->c->o.address, human_bytes(s->bytes_sent, b),
                human_count(s->attempts, k), plural(s->attempts));
-    item(r, PAINT_BOLD, "sent", t);
+    run_item(r, PAINT_BOLD, "sent", t);
 }
 
 static void put_lost(run *r, buf *t)
@@ -130,10 +128,10 @@ static void put_lost(run *r, buf *t)
     size_t k = run_losses(r, v);
     for (size_t i = 0; i < k; i++) {
         buf_printf(t, "%s %s", human_count(v[i].n, n), v[i].what);
-        item(r, PAINT_YELLOW, i ? "" : "lost", t);
+        run_item(r, PAINT_YELLOW, i ? "" : "lost", t);
     }
     if (!k && r->all.processes) buf_z(t, "nothing");
-    item(r, PAINT_BOLD, "lost", t);
+    run_item(r, PAINT_BOLD, "lost", t);
 }
 
 /* Prints how much of the CPU time that the kernel counted is sampled, and where the rest went. */
@@ -145,20 +143,20 @@ static void put_account(run *r, buf *t)
     buf_printf(t, "%s of %s sampled", human_duration(a.sampled, some),
                human_duration(a.used, used));
     if (a.startup)
-        tail(t, "%s during program start (exec, loader)", human_duration(a.startup, some));
+        run_tail(t, "%s during program start (exec, loader)", human_duration(a.startup, some));
     if (a.unsampled)
-        tail(t, "%s in %s thread%s that ended before their first sample",
-             human_duration(a.unsampled, some), human_count(r->all.n_unsampled, n),
-             plural(r->all.n_unsampled));
+        run_tail(t, "%s in %s thread%s that ended before their first sample",
+                 human_duration(a.unsampled, some), human_count(r->all.n_unsampled, n),
+                 plural(r->all.n_unsampled));
     if (a.unseen * UNSEEN_SHARE > a.used)
-        tail(t,
-             "%s not observed: process exit, threads that block the signal, static programs, "
-             "programs that clear LD_PRELOAD",
-             human_duration(a.unseen, some));
+        run_tail(t,
+                 "%s not observed: process exit, threads that block the signal, static programs, "
+                 "programs that clear LD_PRELOAD",
+                 human_duration(a.unseen, some));
     if (a.beyond * UNSEEN_SHARE > a.used)
-        tail(t, "%s of it in processes that their parents did not wait for",
-             human_duration(a.beyond, some));
-    item(r, PAINT_BOLD, "CPU time", t);
+        run_tail(t, "%s of it in processes that their parents did not wait for",
+                 human_duration(a.beyond, some));
+    run_item(r, PAINT_BOLD, "CPU time", t);
 }
 
 static void put_cost(run *r, buf *t)
@@ -168,7 +166,7 @@ static void put_cost(run *r, buf *t)
     if (!p->processes) return;
     buf_printf(t, "%s of CPU time in kiln itself, %s of the program's",
                human_duration(p->own_cpu, own), human_percent(p->own_cpu, r->end.cpu_ns, share));
-    item(r, PAINT_BOLD, "cost", t);
+    run_item(r, PAINT_BOLD, "cost", t);
 }
 
 /* ---- tables ---- */
@@ -184,6 +182,8 @@ typedef struct table {
 
 static const table tables[] = {
     {"cpu", NULL, NULL},
+    {"off_cpu", "time spent waiting by function, without frames of the C and C++ runtimes",
+     RUNTIMES},
     {"wall", "wall-clock time by function, without frames of the C and C++ runtimes", RUNTIMES},
     {"alloc_space", "allocated bytes by function, without frames of the C and C++ runtimes",
      RUNTIMES},
@@ -224,7 +224,7 @@ static void put_table(run *r, const table *t, size_t rows)
 }
 
 /* Prints the tables of the requested types that have samples. */
-static void put_tables(run *r)
+void run_put_tables(run *r)
 {
     cli *c = r->c;
     size_t n = 0;
@@ -237,19 +237,19 @@ static void put_tables(run *r)
 
 /* ---- written files and hints ---- */
 
-static void put_written(run *r, buf *t)
+void run_put_written(run *r, buf *t)
 {
     char n[HUMAN_MAX];
-    if (r->output) tail(t, "%s (%s)", r->output, human_bytes(r->otlp_bytes, n));
-    if (r->html) tail(t, "%s (opens in a browser)", r->html);
-    item(r, PAINT_BOLD, "written", t);
+    if (r->output) run_tail(t, "%s (%s)", r->output, human_bytes(r->otlp_bytes, n));
+    if (r->html) run_tail(t, "%s (opens in a browser)", r->html);
+    run_item(r, PAINT_BOLD, "written", t);
     if (r->has_old) {
         buf_printf(t, "kiln diff %s.old %s", r->output, r->output);
-        item(r, PAINT_DIM, "compare", t);
+        run_item(r, PAINT_DIM, "compare", t);
     }
     if (r->html_missing) {
         buf_z(t, "no HTML report: this kiln was built without the viewer (npm was not available)");
-        item(r, PAINT_DIM, "", t);
+        run_item(r, PAINT_DIM, "", t);
     }
 }
 
@@ -265,7 +265,7 @@ static void put_empty(run *r, buf *t)
                    "nothing: the program used %s of CPU time, and kiln takes one sample for every "
                    "%s; try --hz 1000, or --wall for a program that waits",
                    human_duration(r->end.cpu_ns, cpu), human_duration(1000000000 / r->hz, d));
-    item(r, PAINT_YELLOW, "written", t);
+    run_item(r, PAINT_YELLOW, "written", t);
 }
 
 static void put_still_running(run *r, buf *t)
@@ -276,32 +276,32 @@ static void put_still_running(run *r, buf *t)
                    "the files when %s ended; kill %d stops it now",
                    r->all.still, r->all.still == 1 ? " still runs" : "es still run", r->follower,
                    r->all.still == 1 ? "it has" : "they have", r->follower);
-        item(r, PAINT_YELLOW, "more", t);
+        run_item(r, PAINT_YELLOW, "more", t);
     } else if (r->all.still) {
         buf_printf(t, "%u process%s: samples taken from now on are not sent", r->all.still,
                    r->all.still == 1 ? " still runs" : "es still run");
-        item(r, PAINT_YELLOW, "missing", t);
+        run_item(r, PAINT_YELLOW, "missing", t);
     }
     if (r->all.killed && r->c->o.heap) {
         buf_printf(
             t, "%u process%s ended abruptly: up to the last 16 s of the heap profile are missing",
             r->all.killed, r->all.killed == 1 ? "" : "es");
-        item(r, PAINT_YELLOW, "missing", t);
+        run_item(r, PAINT_YELLOW, "missing", t);
     }
 }
 
-static void put_names(run *r, buf *t)
+void run_put_names(run *r, buf *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->symbols.v.n && n < SYMBOL_LINES; i++)
-        if (run_advice(r, &r->symbols.v.v[i], t)) item(r, PAINT_YELLOW, n++ ? "" : "names", t);
+        if (run_advice(r, &r->symbols.v.v[i], t)) run_item(r, PAINT_YELLOW, n++ ? "" : "names", t);
 }
 
 static void put_advice(run *r, buf *t)
 {
     for (size_t i = 0; i < r->all.n_messages; i++) {
         buf_z(t, r->all.messages[i]);
-        item(r, PAINT_YELLOW, "more", t);
+        run_item(r, PAINT_YELLOW, "more", t);
     }
 }
 
@@ -310,15 +310,15 @@ void run_print(run *r)
     buf t = {0};
     put_head(r);
     put_captured(r, &t);
-    put_sent(r, &t);
+    run_put_sent(r, &t);
     put_account(r, &t);
     put_lost(r, &t);
     put_cost(r, &t);
-    put_tables(r);
-    put_written(r, &t);
+    run_put_tables(r);
+    run_put_written(r, &t);
     put_empty(r, &t);
     put_still_running(r, &t);
-    put_names(r, &t);
+    run_put_names(r, &t);
     put_advice(r, &t);
     buf_free(&t);
 }

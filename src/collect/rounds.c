@@ -188,7 +188,9 @@ static bool prepare(const rounds *r, process_world *w, process *p)
     p->span = p->d->span;
     if (p->tables && p->tables_of == p->images.v.n) return true;
     foreign_close(p->tables);
-    p->tables = tables_make(r->files, p->pid, &p->images);
+    char root[64];
+    snprintf(root, sizeof root, "/proc/%u/root", p->proc);
+    p->tables = tables_make(r->files, root, &p->images);
     p->tables_of = p->images.v.n;
     return p->tables != NULL;
 }

@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <stdio.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include "base/ban.h"
 
 enum { FILES = 1024, PAGE = 4096 };
@@ -43,22 +42,21 @@ static bool is_same(const table_file *t, const struct stat *st)
 }
 
 /* Opens the file through the root directory of the process, which may differ from kiln's. */
-static str file_of(table_files *f, uint32_t pid, str path)
+static str file_of(table_files *f, const char *root, str path, struct stat *st)
 {
     char name[4352];
-    struct stat st;
     if (path.n > 4096 || !path.n || path.p[0] != '/') return (str){0};
-    snprintf(name, sizeof name, "/proc/%u/root%.*s", pid, STR_ARG(path));
-    if (stat(name, &st) != 0) {
+    snprintf(name, sizeof name, "%s%.*s", root, STR_ARG(path));
+    if (stat(name, st) != 0) {
         snprintf(name, sizeof name, "%.*s", STR_ARG(path));
-        if (stat(name, &st) != 0) return (str){0};
+        if (stat(name, st) != 0) return (str){0};
     }
     for (size_t i = 0; i < f->n; i++)
-        if (is_same(&f->v[i], &st)) return f->v[i].f.bytes;
-    if (f->n == FILES || !S_ISREG(st.st_mode)) return (str){0};
+        if (is_same(&f->v[i], st)) return f->v[i].f.bytes;
+    if (f->n == FILES || !S_ISREG(st->st_mode)) return (str){0};
     table_file *t = &f->v[f->n];
-    *t =
-        (table_file){.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
+    *t = (table_file){
+        .dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .changed = st->st_mtim};
     if (!file_read_regular(name, 0, &t->f, NULL)) return (str){0};
     f->n++;
     return t->f.bytes;
@@ -72,6 +70,12 @@ static str own_vdso(void)
     Elf64_Ehdr h;
     memcpy(&h, base, sizeof h);
     return (str){base, h.e_shoff + (size_t)h.e_shnum * h.e_shentsize};
+}
+
+str tables_file(table_files *f, const char *root, str path, struct stat *st)
+{
+    *st = (struct stat){0};
+    return str_eq(path, STR("[vdso]")) ? own_vdso() : file_of(f, root, path, st);
 }
 
 /* ---- objects ---- */
@@ -90,21 +94,34 @@ static bool bias_of(const Elf64_Phdr *v, size_t n, const image *x, uint64_t *bia
     return false;
 }
 
-static bool open_object(table_files *f, uint32_t pid, const image *x, unwind_object *o)
+static bool read_source(str bytes, object_source *s)
 {
     Elf64_Ehdr h;
-    str bytes = str_eq(x->path, STR("[vdso]")) ? own_vdso() : file_of(f, pid, x->path);
     if (bytes.n < sizeof h) return false;
     memcpy(&h, bytes.p, sizeof h);
     if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
         h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff % 8 || h.e_phoff > bytes.n ||
         (uint64_t)h.e_phnum * sizeof(Elf64_Phdr) > bytes.n - h.e_phoff)
         return false;
-    object_source s = {.phdr = (const Elf64_Phdr *)(const void *)(bytes.p + h.e_phoff),
-                       .n_phdr = h.e_phnum,
-                       .file = (const uint8_t *)bytes.p,
-                       .n_file = bytes.n,
-                       .machine = h.e_machine};
+    *s = (object_source){.phdr = (const Elf64_Phdr *)(const void *)(bytes.p + h.e_phoff),
+                         .n_phdr = h.e_phnum,
+                         .file = (const uint8_t *)bytes.p,
+                         .n_file = bytes.n,
+                         .machine = h.e_machine};
+    return true;
+}
+
+bool tables_bias(str elf, const image *x, uint64_t *bias)
+{
+    object_source s;
+    return read_source(elf, &s) && bias_of(s.phdr, s.n_phdr, x, bias);
+}
+
+static bool open_object(table_files *f, const char *root, const image *x, unwind_object *o)
+{
+    struct stat st;
+    object_source s;
+    if (!read_source(tables_file(f, root, x->path, &st), &s)) return false;
     return bias_of(s.phdr, s.n_phdr, x, &s.bias) && object_open(&s, o);
 }
 
@@ -115,14 +132,14 @@ static bool is_known(const unwind_object *v, size_t n, const unwind_object *o)
     return false;
 }
 
-unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m)
+unwind_snapshot *tables_make(table_files *f, const char *root, const images *m)
 {
     unwind_object *v = calloc(m->v.n ? m->v.n : 1, sizeof *v);
     size_t n = 0;
     if (!v) return NULL;
     for (size_t i = 0; i < m->v.n; i++) {
         /* An object with several executable segments has several images. */
-        if (!m->v.v[i].gone && open_object(f, pid, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n]))
+        if (!m->v.v[i].gone && open_object(f, root, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n]))
             n++;
     }
     unwind_snapshot *s = foreign_open(v, n, NULL);

@@ -5,12 +5,22 @@
 #pragma once
 #include "agent/images.h"
 #include "unwind/unwind.h"
+#include <sys/stat.h>
 
 typedef struct table_files table_files;
 
 /* Returns NULL when out of memory. */ NODISCARD table_files *table_files_open(void);
 void table_files_close(table_files *f);
 
-/* Builds the objects of process `pid` from its mappings.  Returns NULL when out of memory.  The
- * result is valid while `f` is open; the caller frees it with foreign_close. */
-NODISCARD unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m);
+/* Builds the objects of a process from its mappings; `root` is its root directory, such as
+ * /proc/PID/root.  Returns NULL when out of memory.  The result is valid while `f` is open; the
+ * caller frees it with foreign_close. */
+NODISCARD unwind_snapshot *tables_make(table_files *f, const char *root, const images *m);
+
+/* Finds the file of a mapping, opened once.  Returns an empty str when it cannot be read.  `st` gets
+ * its identity; all zero for the vdso, whose bytes are those of this process. */
+str tables_file(table_files *f, const char *root, str path, struct stat *st);
+
+/* Computes run-time address - p_vaddr of the object in `elf` that a mapping is part of.  Returns
+ * false when the mapping is not code of that file. */
+NODISCARD bool tables_bias(str elf, const image *x, uint64_t *bias);

@@ -150,6 +150,8 @@ static void find_file(finder *f, buf *b)
     str name = f->id->name, deleted = STR(" (deleted)");
     if (str_ends(name, deleted)) name.n -= deleted.n; /* the file may have been installed again */
     if (!name.n || memchr(name.p, '\0', name.n)) return;
+    if (name.p[0] == '/' && f->dirs.root)
+        try_file(f, path_of(b, "%s%.*s", f->dirs.root, STR_ARG(name)));
     if (name.p[0] == '/') try_file(f, path_of(b, "%.*s", STR_ARG(name)));
     for (size_t i = 0; i < f->dirs.n; i++) {
         str base = str_base_name(name);

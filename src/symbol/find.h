@@ -12,7 +12,8 @@ typedef struct find_dirs {
     /* Directories from the user, searched before /usr/lib/debug and /usr/local/lib/debug. */
     const char *const *v;
     size_t n;
-    bool proven; /* accept only files whose build id matches */
+    bool proven;      /* accept only files whose build id matches */
+    const char *root; /* root directory of the recorded process, searched first; NULL: kiln's */
 } find_dirs;
 
 /* A binary as a profile describes it. */

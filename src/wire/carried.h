@@ -81,6 +81,11 @@
 #define KILN_ATTR_PERF_COMMAND_LINE "kiln.perf.command_line"             /* scope, string[] */
 #define KILN_ATTR_PERF_EMPTY_EVENTS "kiln.perf.empty_events"             /* scope, string[] */
 #define KILN_ATTR_OFF_CPU_BOUND "kiln.off_cpu.bound"                     /* sample */
+#define KILN_ATTR_OFF_CPU_MIN "kiln.off_cpu.min"                         /* profile, int, ns */
+#define KILN_ATTR_OFF_CPU_KEPT "kiln.off_cpu.kept"                       /* profile, int, ns */
+#define KILN_ATTR_WAIT_SYSCALL "kiln.wait.syscall"                       /* sample */
+#define KILN_ATTR_WAIT_WAKER "kiln.wait.waker"                           /* sample, int */
+#define KILN_ATTR_WAIT_WAKER_NAME "kiln.wait.waker_name"                 /* sample */
 #define KILN_ATTR_SYMBOL "kiln.symbol"                                   /* location */
 #define KILN_ATTR_SPLUNK_BODY "kiln.splunk.body"                         /* profile */
 #define KILN_ATTR_SPLUNK_RECORD "kiln.splunk.record"                     /* profile, kvlist */

@@ -8,7 +8,8 @@ static const struct {
     bool detail;
 } states[] = {{"RUNNING", "running", false},
               {"SLEEPING", "sleeping", false},
-              {"DISK_SLEEP", "sleeping", true}};
+              {"DISK_SLEEP", "sleeping", true},
+              {"UNSCHEDULED", "unscheduled", false}};
 
 str thread_state_word(str ours)
 {

@@ -1,0 +1,39 @@
+/* cli/record.h - `kiln record`: records processes from outside, and reports the result.
+ *
+ *   cmd_record      checks the options, starts and ends the recording
+ *   record_capture  configures the recorder, runs a program under it, shows progress
+ *   record_out      prints the summary
+ *
+ * `kiln run` uses the same functions for programs that cannot take the probe. */
+#pragma once
+#include "cli/run.h"
+#include "record/record.h"
+
+typedef struct record_run {
+    run r; /* files, exporter, parts; r.end is that of the program, if kiln started one */
+    record_opts o;
+    recorder *recorder;
+    uint64_t duration_ns; /* 0: until ^C or the end */
+    uint64_t ran_ns;
+    bool has_program;
+    bool interrupted;
+    recorded all;
+} record_run;
+
+/* Sets the options that do not choose a target. */
+NODISCARD bool record_options(record_run *x, err *e);
+
+/* Opens the recorder. */
+NODISCARD bool record_open(record_run *x, err *e);
+/* Records until ^C, the time limit, or the end of all processes. */
+NODISCARD bool record_wait(record_run *x, err *e);
+/* Runs the program r.path under the recorder. */
+NODISCARD bool record_program(record_run *x, err *e);
+
+/* Runs a program that cannot take the probe, for `kiln run`; `why` is the reason. Returns the exit
+ * code. */
+exit_code record_instead(cli *c, const char *path, str title, const char *why);
+
+/* Print the summary into c->out. */
+void record_print(run *r);
+void record_print_json(run *r);

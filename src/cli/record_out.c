@@ -1,0 +1,192 @@
+/* Prints the summary of `kiln record` as text and as JSON. */
+#include "cli/record.h"
+
+#include "draw/human.h"
+#include "draw/text.h"
+#include "wire/json.h"
+#include "base/ban.h"
+#include <sys/wait.h>
+
+static record_run *of(run *r) { return (record_run *)(void *)r; /* r is its first member */ }
+
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
+/* ---- text ---- */
+
+static void put_head(run *r)
+{
+    record_run *x = of(r);
+    char t[HUMAN_MAX];
+    buf *b = &r->c->out;
+    bool color = r->c->term.color;
+    buf_printf(b, "%skiln:%s ", paint_on(color, PAINT_BOLD), paint_on(color, PAINT_OFF));
+    text_clipped(b, r->title, 60);
+    buf_printf(b, x->has_program ? " ran for %s" : " recorded for %s",
+               human_duration(x->ran_ns, t));
+    if (x->has_program && r->end.status) {
+        buf_printf(b, " and %s", paint_on(color, PAINT_YELLOW));
+        run_ending(b, r->end.status);
+        buf_z(b, paint_on(color, PAINT_OFF));
+    }
+    buf_putc(b, '\n');
+}
+
+static void put_captured(run *r, buf *t)
+{
+    const record_run *x = of(r);
+    const recorded *n = &x->all;
+    char a[HUMAN_MAX], b[HUMAN_MAX];
+    run_tail(t, "%s CPU observations at %u Hz (%s), %s", human_count(n->cpu_samples, a), r->hz,
+             n->bpf ? "BPF" : "perf events", human_duration(n->cpu_ns, b));
+    if (x->o.off_cpu)
+        run_tail(t, "%s waits, %s", human_count(n->waits, a), human_duration(n->wait_ns, b));
+    if (n->short_waits)
+        run_tail(t, "%s shorter waits left out, %s", human_count(n->short_waits, a),
+                 human_duration(n->short_ns, b));
+    if (r->n_threads)
+        run_tail(t, "%s thread%s", human_count(r->n_threads, a), plural(r->n_threads));
+    if (n->processes)
+        run_tail(t, "%s process%s", human_count(n->processes, a), n->processes == 1 ? "" : "es");
+    if (n->spans) run_tail(t, "%s with a span", human_count(n->spans, a));
+    run_item(r, PAINT_BOLD, "captured", t);
+}
+
+/* The counters that are losses, with their descriptions. */
+static size_t losses_of(const record_run *x, run_loss out[RUN_LOSSES])
+{
+    const recorded *c = &x->all;
+    const run_loss all[] = {
+#define X(name, what) {#name, what, c->name},
+        RECORD_COUNTERS(X)
+#undef X
+            {"items_lost", "profiles that were not delivered", otlp_items_lost(&x->r.sent)},
+        {"parts_lost", "profiles lost: not enough memory and not enough space in TMPDIR",
+         x->r.parts_lost},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i].n) out[n++] = all[i];
+    return n;
+}
+
+static void put_lost(run *r, buf *t)
+{
+    run_loss v[RUN_LOSSES];
+    char n[HUMAN_MAX];
+    size_t k = losses_of(of(r), v);
+    for (size_t i = 0; i < k; i++) {
+        buf_printf(t, "%s %s", human_count(v[i].n, n), v[i].what);
+        run_item(r, PAINT_YELLOW, i ? "" : "lost", t);
+    }
+    if (!k && of(r)->all.processes) buf_z(t, "nothing");
+    run_item(r, PAINT_BOLD, "lost", t);
+}
+
+static void put_cost(run *r, buf *t)
+{
+    const recorded *n = &of(r)->all;
+    char own[HUMAN_MAX], bpf[HUMAN_MAX];
+    buf_printf(t, "%s of CPU time in kiln itself", human_duration(n->own_cpu, own));
+    if (n->bpf_ns) run_tail(t, "%s in its BPF programs", human_duration(n->bpf_ns, bpf));
+    run_item(r, PAINT_BOLD, "cost", t);
+}
+
+static void put_notes(run *r, buf *t)
+{
+    const record_run *x = of(r);
+    if (x->all.user_only) {
+        buf_z(t, "CPU time in the kernel is not sampled: kernel.perf_event_paranoid permits "
+                 "unprivileged users only samples of user code");
+        run_item(r, PAINT_YELLOW, "more", t);
+    }
+    if (x->all.why_perf[0]) {
+        buf_printf(t, "perf events instead of BPF: %s", x->all.why_perf);
+        run_item(r, PAINT_DIM, "more", t);
+    }
+}
+
+static void put_empty(run *r, buf *t)
+{
+    if (r->n_samples || r->live) return;
+    buf_z(t, of(r)->o.off_cpu
+                 ? "nothing: the processes neither ran nor finished a wait"
+                 : "nothing: the processes used too little CPU time for a sample; try --hz 1000, "
+                   "or --off-cpu for processes that wait");
+    run_item(r, PAINT_YELLOW, "written", t);
+}
+
+void record_print(run *r)
+{
+    buf t = {0};
+    put_head(r);
+    put_captured(r, &t);
+    run_put_sent(r, &t);
+    put_lost(r, &t);
+    put_cost(r, &t);
+    put_notes(r, &t);
+    run_put_tables(r);
+    run_put_written(r, &t);
+    put_empty(r, &t);
+    run_put_names(r, &t);
+    buf_free(&t);
+}
+
+/* ---- JSON ---- */
+
+static void put_number(json_out *o, const char *key, uint64_t v)
+{
+    json_put_key(o, str_of(key));
+    json_put_u64(o, v);
+}
+
+static void put_path(json_out *o, const char *key, const char *path)
+{
+    json_put_key(o, str_of(key));
+    if (path)
+        input_path_json(o, path);
+    else
+        json_put_null(o);
+}
+
+void record_print_json(run *r)
+{
+    record_run *x = of(r);
+    const recorded *n = &x->all;
+    run_loss v[RUN_LOSSES];
+    json_out o = {.b = &r->c->out, .pretty = true};
+
+    json_put_object(&o);
+    put_number(&o, "schema", 1);
+    put_number(&o, "ran_ns", x->ran_ns);
+    json_put_key(&o, STR("mode"));
+    json_put_str(&o, n->bpf ? STR("bpf") : STR("perf"));
+    put_number(&o, "hz", r->hz);
+    put_number(&o, "cpu_observations", n->cpu_samples);
+    put_number(&o, "cpu_ns", n->cpu_ns);
+    put_number(&o, "waits", n->waits);
+    put_number(&o, "wait_ns", n->wait_ns);
+    put_number(&o, "short_waits", n->short_waits);
+    put_number(&o, "short_ns", n->short_ns);
+    put_number(&o, "stacks_whole", n->whole);
+    put_number(&o, "frames_guessed", n->guessed);
+    put_number(&o, "spans", n->spans);
+    put_number(&o, "processes", n->processes);
+    put_number(&o, "threads", r->n_threads);
+    put_number(&o, "own_cpu_ns", n->own_cpu);
+    put_number(&o, "bpf_ns", n->bpf_ns);
+    json_put_key(&o, STR("lost"));
+    json_put_object(&o);
+    size_t k = losses_of(x, v);
+    for (size_t i = 0; i < k; i++) put_number(&o, v[i].name, v[i].n);
+    json_put_object_end(&o);
+    json_put_key(&o, STR("export"));
+    json_put_object(&o);
+#define X(name, what) put_number(&o, #name, r->sent.name);
+    OTLP_COUNTERS(X)
+#undef X
+    json_put_object_end(&o);
+    put_path(&o, "output", r->output);
+    put_path(&o, "html", r->html);
+    json_put_object_end(&o);
+    buf_putc(&r->c->out, '\n');
+}

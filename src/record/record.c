@@ -1,0 +1,195 @@
+/* The recorder thread: opens the sources, drains them, and delivers the profiles. */
+#include "record/internal.h"
+
+#include "base/time.h"
+#include "objfile/build_id.h"
+#include "sys/file.h"
+#include "base/ban.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    DRAIN_MS = 100,
+    BATCHES_BYTES = 48 << 20, /* of all batches; beyond it all are delivered */
+    FRAMES_MAX = 1024,
+};
+
+/* ---- clocks ---- */
+
+static uint64_t clock_of(clockid_t c)
+{
+    struct timespec t;
+    clock_gettime(c, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void set_now(recorder *r)
+{
+    r->world.now = clock_of(CLOCK_REALTIME);
+    r->clock_offset = r->world.now - clock_of(CLOCK_MONOTONIC);
+}
+
+/* ---- open ---- */
+
+static void read_kernel_id(recorder *r)
+{
+    file_bytes f;
+    if (!file_read("/sys/kernel/notes", 1 << 20, &f, NULL)) return;
+    str id = notes_build_ids(f.bytes, false).gnu;
+    if (id.n && id.n <= BUILD_ID_BYTES_MAX) hex_encode((const uint8_t *)id.p, id.n, r->kernel_id);
+    file_release(&f);
+}
+
+static bool open_perf(recorder *r, bool side_band, err *e)
+{
+    static const perf_target targets[] = {PERF_PIDS, PERF_ALL, PERF_CGROUP};
+    perf_opts o = {.target = side_band ? PERF_ALL : targets[r->o.target],
+                   .cgroup = r->o.cgroup,
+                   .hz = r->o.hz,
+                   .kernel = r->o.kernel,
+                   .side_band = side_band};
+    r->perf = perf_open(&o, e);
+    return r->perf != NULL;
+}
+
+static bool attach_all(recorder *r, err *e)
+{
+    for (size_t i = 0; i < r->o.n_pids; i++) {
+        uint32_t pid = r->o.pids[i];
+        if (!recorder_follow(r, pid)) return err_memory(e);
+        if (!perf_attach(r->perf, pid, false, e)) return err_in(e, "process %u", pid);
+    }
+    return true;
+}
+
+static bool open_sources(recorder *r, err *e) { return open_perf(r, false, e) && attach_all(r, e); }
+
+recorder *recorder_open(const record_opts *o, err *e)
+{
+    recorder *r = calloc(1, sizeof *r);
+    if (!r) return err_memory(e), NULL;
+    r->o = *o;
+    if (!r->o.max_frames || r->o.max_frames > FRAMES_MAX) r->o.max_frames = FRAMES_MAX;
+    pthread_mutex_init(&r->lock, NULL);
+    set_now(r);
+    read_kernel_id(r);
+    r->world.config = o->config ? o->config : &r->config;
+    r->world.files = table_files_open();
+    r->pcs = calloc(2 * (size_t)r->o.max_frames, sizeof *r->pcs);
+    bool ok = (r->world.files && r->pcs) || err_memory(e);
+    ok = ok && (resource_facts_read(&r->mem, &r->world.facts) || err_memory(e));
+    if (ok && open_sources(r, e)) return r;
+    recorder_close(r);
+    return NULL;
+}
+
+bool recorder_attach(recorder *r, uint32_t pid, err *e)
+{
+    if (!recorder_follow(r, pid)) return err_memory(e);
+    return perf_attach(r->perf, pid, true, e);
+}
+
+/* ---- the thread ---- */
+
+static void drain(recorder *r)
+{
+    set_now(r);
+    perf_events on = recorder_events(r);
+    perf_drain(r->perf, &on);
+    perf_counts p = perf_count(r->perf);
+    r->n.ring_full = p.lost;
+    r->n.threads_lost = p.threads_lost;
+    r->n.user_only = p.user_only;
+}
+
+static size_t bytes_of_batches(const recorder *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->spaces.n; i++)
+        if (r->spaces.v[i]->batch) n += r->spaces.v[i]->batch->mem.used;
+    return n;
+}
+
+static void flush_all(recorder *r)
+{
+    for (size_t i = 0; i < r->spaces.n; i++)
+        if (r->spaces.v[i]->batch) recorder_flush(r, r->spaces.v[i]);
+    r->flushed_at = r->world.now;
+}
+
+static void pass(recorder *r)
+{
+    pthread_mutex_lock(&r->lock);
+    drain(r);
+    recorder_reap(r, false);
+    bool due = r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns;
+    if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
+    r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void *run(void *ctx)
+{
+    recorder *r = ctx;
+    prctl(PR_SET_NAME, "kiln-record", 0, 0, 0);
+    struct pollfd p = {.fd = perf_fd(r->perf), .events = POLLIN};
+    while (!atomic_load(&r->stopping)) {
+        poll(&p, 1, DRAIN_MS);
+        pass(r);
+    }
+    return NULL;
+}
+
+bool recorder_start(recorder *r, err *e)
+{
+    sigset_t all, before;
+    r->flushed_at = r->world.now;
+    if (!perf_start(r->perf, e)) return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int why = pthread_create(&r->thread, NULL, run, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (why) return err_sys(e, why, "cannot start a thread");
+    r->running = true;
+    return true;
+}
+
+void recorder_progress(recorder *r, recorded *out)
+{
+    pthread_mutex_lock(&r->lock);
+    *out = r->n;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool recorder_is_done(recorder *r) { return atomic_load(&r->done); }
+
+void recorder_stop(recorder *r, recorded *out)
+{
+    perf_stop(r->perf);
+    if (r->running) {
+        atomic_store(&r->stopping, true);
+        pthread_join(r->thread, NULL);
+        r->running = false;
+    }
+    drain(r);
+    recorder_reap(r, true);
+    *out = r->n;
+}
+
+void recorder_close(recorder *r)
+{
+    if (!r) return;
+    perf_close(r->perf);
+    for (size_t i = 0; i < r->spaces.n; i++) space_close(r->spaces.v[i]);
+    table_files_close(r->world.files);
+    pthread_mutex_destroy(&r->lock);
+    free(r->pcs);
+    arena_free(&r->mem);
+    free(r);
+}

@@ -1,0 +1,95 @@
+/* record/space.h - one recorded process: its mappings, threads, unwind rules, and the samples that
+ * are not delivered yet.
+ *
+ * Times are Unix time in ns. */
+#pragma once
+#include "agent/config.h"
+#include "agent/images.h"
+#include "agent/profiles.h"
+#include "agent/resource.h"
+#include "collect/published.h"
+#include "collect/tables.h"
+#include "ctx/tls.h"
+
+enum { SPACE_NAME = 64 };
+
+typedef struct space_thread {
+    agent_thread about;
+    uint64_t accounted;  /* CPU time that its samples represent, of the clock in bpf_event.on_ns */
+    size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
+    uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
+    bool named;
+} space_thread;
+
+typedef struct space {
+    uint32_t pid;
+    uint32_t inner_pid;  /* in its own pid namespace */
+    uint32_t parent;     /* process that forked it; 0: not known */
+    uint64_t seen_at;    /* time of its first record */
+    uint64_t maps_at;    /* time of the last reading of /proc/PID/maps; 0: never */
+    uint64_t changed_at; /* time of the last change of its mappings */
+    uint64_t ended_at;   /* 0: it runs */
+    bool opened;         /* its resource was read */
+    bool kernel_thread;
+    bool published_in_bpf; /* BPF programs have its mappings of changed_at */
+    int root;              /* descriptor of its root directory; -1: the same as kiln's */
+    arena mem;             /* holds the texts and the threads */
+    images images;
+    unwind_snapshot *rules; /* NULL: not built */
+    uint64_t rules_at;      /* changed_at of its mappings when `rules` was built */
+    VEC(space_thread) threads;
+    hash_index by_tid;
+    uint32_t next_index;
+    batch *batch;
+    uint64_t start; /* of the batch */
+    published published;
+    tls_variables variables; /* of the thread context */
+    resource_facts facts;
+    agent_config config; /* service_name and resource of its environment */
+} space;
+
+/* State that all processes share. */
+typedef struct space_world {
+    table_files *files;
+    resource_facts facts;       /* of the machine */
+    const agent_config *config; /* defaults for programs without a name of their own */
+    uint64_t now;               /* Unix ns */
+} space_world;
+
+NODISCARD space *space_open(uint32_t pid, uint64_t time);
+void space_close(space *s);
+
+/* Reads the resource of the process from /proc, once: program, environment, container, root. */
+void space_describe(space *s, const space_world *w);
+
+/* Reads /proc/PID/maps, unless that was done within a short time.  Returns whether mappings
+ * changed. */
+bool space_read_maps(space *s, const space_world *w);
+/* Copies the mappings of the process that forked this one. */
+void space_inherit(space *s, const space *parent);
+/* Adds a mapping that the kernel reported. */
+void space_map(space *s, const image *m);
+/* Called when the process runs another program. */
+void space_exec(space *s, uint64_t time);
+
+/* Returns the thread, added if necessary; NULL when out of memory. */
+space_thread *space_thread_of(space *s, uint32_t tid);
+void space_name_thread(space *s, uint32_t tid, str name);
+void space_end_thread(space *s, uint32_t tid);
+
+/* Writes the path of its root directory, which stays valid after its end if it is a container's. */
+const char *space_root(const space *s, char out[64]);
+
+/* Walks a copied stack from the registers in `from`.  Reads mappings and files when needed. */
+unwind_result space_walk(space *s, const space_world *w, uint64_t time, const unwind_regs *from,
+                         unsigned known, const stack_copy *copy, uintptr_t *pcs, size_t max);
+
+/* Returns the batch, opened if necessary; NULL when out of memory. */
+batch *space_batch(space *s, uint64_t time);
+
+/* Builds the profiles of the batch as a model in `a`, and starts the next batch.  Sets *found to
+ * whether there were samples. `in` has the fields that do not depend on the process. */
+NODISCARD bool space_profiles(space *s, const space_world *w, profiles_in *in, arena *a, model *out,
+                              bool *found, err *e);
+/* Empties the batch. */
+void space_flushed(space *s, uint64_t time);
