@@ -107,17 +107,19 @@ enum {
 /* A new stack: n_user and n_kernel addresses follow. */
 struct bpf_rec_stack {
     uint32_t kind, tgid, tid;
-    uint8_t end, n_user, n_kernel, guesses;
+    uint8_t end, n_user, n_kernel, guesses; /* end: BPF_END_* */
     uint64_t id;
 };
 
-/* A stack that was handed over: n_user and n_kernel addresses follow, then the copy. */
+/* A stack that was handed over: n_user and n_kernel addresses follow, then the copy.  The stack is
+ * the last member, so that both kinds of records are built in one place. */
 struct bpf_rec_copy {
-    struct bpf_rec_stack stack;
+    uint32_t kind;
     uint32_t hand, flags; /* BPF_HAND_*, BPF_REG_* */
+    uint32_t bytes;       /* of the copy */
+    uint64_t base;        /* address of its first byte */
     struct bpf_regs regs;
-    uint64_t base; /* address of the copy's first byte */
-    uint32_t bytes, unused;
+    struct bpf_rec_stack stack;
 };
 
 /* Attributes of a thread context: `bytes` follow, padded to a multiple of 8. */

@@ -75,10 +75,10 @@ typedef struct bpf_opts {
 } bpf_opts;
 
 typedef enum bpf_kind {
-    BPF_CPU,     /* a CPU sample, or several equal ones (aggregate) */
-    BPF_OFF_CPU, /* an interval in which the thread did not run */
-    BPF_EXIT,    /* the thread has ended */
-    BPF_RUNNING, /* bpf_dump: the thread runs now */
+    BPF_EVENT_CPU,     /* a CPU sample, or several equal ones (aggregate) */
+    BPF_EVENT_OFF_CPU, /* an interval in which the thread did not run */
+    BPF_EVENT_EXIT,    /* the thread has ended */
+    BPF_EVENT_RUNNING, /* bpf_dump: the thread runs now */
 } bpf_kind;
 
 /* Valid during the callback.  id is equal for equal stacks; 0: no stack was taken. */
@@ -165,7 +165,7 @@ int bpf_fd(const bpf_source *s);
 NODISCARD bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e);
 
 /* Drains, then reports for every thread that is off-CPU the interval so far (the next piece begins
- * where it ends), and BPF_RUNNING for the others.  Forgets stacks that were not used since the call
+ * where it ends), and BPF_EVENT_RUNNING for the others.  Forgets stacks that were not used since the call
  * before the last. */
 NODISCARD bool bpf_dump(bpf_source *s, bpf_on_event *f, void *ctx, err *e);
 

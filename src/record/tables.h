@@ -65,6 +65,3 @@ void table_release(table_store *t, uint32_t handle);
 bool table_loaded(const table_store *t, uint32_t handle);
 
 table_counts table_count(const table_store *t);
-
-/* Returns the vdso of this process, which the kernel maps into every process. */
-str table_vdso(void);
