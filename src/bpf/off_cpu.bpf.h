@@ -11,6 +11,59 @@
 
 enum { TASK_DEAD = 0x80, STATE_MASK = 0xffff };
 
+/* ---- intervals ---- */
+
+/* Returns whether an interval of `d` ns is reported, and sets its value.  An interval shorter than
+ * keep_ns is kept with probability d / keep_ns and then counts as keep_ns, so sums are unbiased. */
+INLINE bool keeps(struct scratch *s, uint64_t d, uint64_t *value)
+{
+    uint64_t limit = keep_ns;
+    *value = d;
+    if (d >= limit) return true;
+    *value = limit;
+    if ((limit >> 8) * (bpf_get_prandom_u32() >> 8) >> 16 < d) return true;
+    s->n.sampled_away++;
+    s->n.sampled_away_ns += d;
+    return false;
+}
+
+/* Ends the interval that began at `start`. */
+static __attribute__((noinline)) void end_interval(struct scratch *s, struct task_struct *t,
+                                                   struct thread *p, uint64_t start, uint64_t end)
+{
+    struct bpf_rec_off r;
+    uint64_t d = end - start, value;
+    if (!s || !p) return;
+    if (d < off_cpu_min_ns) {
+        p->short_count++;
+        p->short_ns += d;
+        s->n.short_intervals++;
+        s->n.short_ns += d;
+        return;
+    }
+    if (!keeps(s, d, &value)) return;
+    put_interval(&r, t, p, start, end);
+    r.value = value;
+    s->n.intervals++;
+    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
+        s->n.lost_intervals++;
+        s->n.lost_interval_ns += d;
+    }
+}
+
+/* The kernel may hide switches of threads that must not be traced, and with them the switch-in of
+ * the next thread.  The scheduler's clock then shows when the thread began to run. */
+INLINE void missed_enter(struct scratch *s, struct task_struct *t, struct thread *p, uint64_t now)
+{
+    uint64_t start = __sync_lock_test_and_set(&p->off_since, 0);
+    uint64_t ran = t->se.sum_exec_runtime - p->exec_ns;
+    if (!start || now < start) return;
+    if (ran > now - start) ran = now - start;
+    s->n.missed++;
+    end_interval(s, t, p, start, now - ran);
+    p->on_ns += ran;
+}
+
 /* ---- switch-out ---- */
 
 static __attribute__((noinline)) void leave(void *ctx, struct scratch *s, struct task_struct *t,
@@ -24,8 +77,12 @@ static __attribute__((noinline)) void leave(void *ctx, struct scratch *s, struct
     }
     s->n.accepted++;
     if (!p->since) p->since = now;
-    if (p->on_since) p->on_ns += now - p->on_since;
+    if (p->on_since)
+        p->on_ns += now - p->on_since;
+    else if (p->off_since)
+        missed_enter(s, t, p, now);
     p->on_since = 0;
+    p->exec_ns = t->se.sum_exec_runtime;
     if (state & TASK_DEAD) return;
     uint32_t tgid = (uint32_t)t->tgid;
     struct bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
@@ -43,53 +100,18 @@ static __attribute__((noinline)) void leave(void *ctx, struct scratch *s, struct
 
 /* ---- switch-in ---- */
 
-/* Returns whether an interval of `d` ns is reported, and sets its value.  An interval shorter than
- * keep_ns is kept with probability d / keep_ns and then counts as keep_ns, so sums are unbiased. */
-INLINE bool keeps(struct scratch *s, uint64_t d, uint64_t *value)
-{
-    uint64_t limit = keep_ns;
-    *value = d;
-    if (d >= limit) return true;
-    *value = limit;
-    if ((limit >> 8) * (bpf_get_prandom_u32() >> 8) >> 16 < d) return true;
-    s->n.sampled_away++;
-    s->n.sampled_away_ns += d;
-    return false;
-}
-
 static __attribute__((noinline)) void enter(struct scratch *s, struct task_struct *t, uint64_t now)
 {
-    struct bpf_rec_off r;
-    uint64_t value;
     if (!s) return;
-    struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
+    struct thread *p = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!p) {
-        p = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-        if (!p) {
-            s->n.storage_failed++;
-            return;
-        }
-        p->since = now;
-    }
-    uint64_t start = __sync_lock_test_and_set(&p->off_since, 0);
-    p->on_since = now > start ? now : start;
-    if (!start || now <= start) return;
-    uint64_t d = now - start;
-    if (d < off_cpu_min_ns) {
-        p->short_count++;
-        p->short_ns += d;
-        s->n.short_intervals++;
-        s->n.short_ns += d;
+        s->n.storage_failed++;
         return;
     }
-    if (!keeps(s, d, &value)) return;
-    put_interval(&r, t, p, start, now);
-    r.value = value;
-    s->n.intervals++;
-    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
-        s->n.lost_intervals++;
-        s->n.lost_interval_ns += d;
-    }
+    if (!p->since) p->since = now;
+    uint64_t start = __sync_lock_test_and_set(&p->off_since, 0);
+    p->on_since = now > start ? now : start;
+    if (start && now > start) end_interval(s, t, p, start, now);
 }
 
 SEC("tp_btf/sched_switch")

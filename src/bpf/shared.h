@@ -198,6 +198,7 @@ struct bpf_sum {
     X(short_ns, "their time, in ns")                                                               \
     X(sampled_away, "off-CPU intervals left out to limit the rate; others stand for them")         \
     X(sampled_away_ns, "their time, in ns")                                                        \
+    X(missed, "switches that the kernel did not report; their time is derived from its own clock") \
     X(exits, "threads that ended")                                                                 \
     X(lost_samples, "CPU samples lost: the ring was full")                                         \
     X(lost_intervals, "off-CPU intervals lost: the ring was full")                                 \

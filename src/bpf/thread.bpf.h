@@ -14,6 +14,7 @@ struct thread {
     uint64_t on_since;  /* 0: not running */
     uint64_t on_ns;     /* CPU time until on_since */
     uint64_t off_since; /* start of the interval or of its next piece; 0: running */
+    uint64_t exec_ns;   /* the scheduler's own clock at the last switch-out */
     uint64_t runnable;  /* time of the wakeup; 0: not woken yet */
     uint64_t stack;
     uint64_t short_count, short_ns;

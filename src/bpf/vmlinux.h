@@ -71,6 +71,10 @@ struct css_set {
 
 struct mm_struct;
 
+struct sched_entity {
+    uint64_t sum_exec_runtime;
+};
+
 struct task_struct {
     unsigned int __state, flags;
     int on_cpu, pid, tgid;
@@ -78,6 +82,7 @@ struct task_struct {
     char comm[16];
     struct signal_struct *signal;
     struct css_set *cgroups;
+    struct sched_entity se;
     struct thread_struct thread;
 };
 

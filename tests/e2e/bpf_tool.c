@@ -254,11 +254,12 @@ static void on_event(void *ctx, const bpf_event *ev)
     }
     if (!k->verbose) return;
     printf("event %d pid %u tid %u time %" PRIu64 " value %" PRIu64 " duration %" PRIu64
-           " runnable %" PRIu64 " state %c syscall %d waker %u %s%s end %d n %zu+%zu:",
+           " runnable %" PRIu64 " state %c syscall %d waker %u %s%s on %" PRIu64 " since %" PRIu64
+           " end %d n %zu+%zu:",
            ev->kind, ev->pid, ev->tid, ev->time, ev->value, ev->duration_ns, ev->runnable_ns,
            ev->state ? ev->state : '-', ev->syscall, ev->waker.tid, ev->waker.comm,
-           ev->waker.interrupt ? " (interrupt)" : "", ev->stack.end, ev->stack.n_user,
-           ev->stack.n_kernel);
+           ev->waker.interrupt ? " (interrupt)" : "", ev->on_ns, ev->since, ev->stack.end,
+           ev->stack.n_user, ev->stack.n_kernel);
     for (size_t i = 0; i < ev->stack.n_user; i++) printf(" %lx", ev->stack.user[i]);
     printf("\n");
 }
