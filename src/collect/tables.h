@@ -9,7 +9,8 @@
 
 typedef struct table_files table_files;
 
-/* Returns NULL when out of memory. */ NODISCARD table_files *table_files_open(void);
+/* Returns NULL when out of memory. */
+NODISCARD table_files *table_files_open(void);
 void table_files_close(table_files *f);
 
 /* Builds the objects of a process from its mappings; `root` is its root directory, such as
@@ -20,6 +21,9 @@ NODISCARD unwind_snapshot *tables_make(table_files *f, const char *root, const i
 /* Finds the file of a mapping, opened once.  Returns an empty str when it cannot be read.  `st` gets
  * its identity; all zero for the vdso, whose bytes are those of this process. */
 str tables_file(table_files *f, const char *root, str path, struct stat *st);
+
+/* Returns the vdso of this process: the kernel maps the same one into every process. */
+str tables_vdso(void);
 
 /* Computes run-time address - p_vaddr of the object in `elf` that a mapping is part of.  Returns
  * false when the mapping is not code of that file. */

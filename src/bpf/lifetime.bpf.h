@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * bpf/lifetime.bpf.h - births and exits of threads, and the iterators over those that exist. */
+#pragma once
+#include "bpf/filter.bpf.h"
+#include "bpf/thread.bpf.h"
+#include <bpf/bpf_tracing.h>
+
+/* FILTER_PIDS: children of a followed process are followed too. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+    uint32_t from = (uint32_t)parent->tgid, to = (uint32_t)child->tgid;
+    uint8_t *yes = bpf_map_lookup_elem(&followed, &from);
+    if (yes && from != to) bpf_map_update_elem(&followed, &to, yes, BPF_ANY);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited, struct task_struct *t)
+{
+    struct bpf_rec_thread r;
+    struct thread none = {0}, *p = NULL;
+    if (!accepts(t)) return 0;
+    uint32_t tgid = (uint32_t)t->tgid;
+    if (with_off_cpu) p = bpf_task_storage_get(&threads, t, 0, 0);
+    put_thread(&r, BPF_REC_EXIT, t, p ? p : &none, bpf_ktime_get_ns());
+    r.last = t->signal->live.counter == 0;
+    bpf_get_current_comm(r.comm, sizeof r.comm);
+    struct scratch *s = SCRATCH(scratch_off);
+    bool lost = bpf_ringbuf_output(&ring, &r, sizeof r, wakeup());
+    if (s) s->n.exits++, s->n.lost_exits += lost;
+    if (r.last && filter == FILTER_PIDS) bpf_map_delete_elem(&followed, &tgid);
+    return 0;
+}
+
+/* Creates the state of threads that exist when the recording begins. */
+SEC("iter/task")
+int list_threads(struct bpf_iter__task *ctx)
+{
+    struct task_struct *t = ctx->task;
+    if (!t || !accepts(t)) return 0;
+    struct thread *p = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!p || p->since) return 0; /* a switch has already been seen */
+    uint64_t now = bpf_ktime_get_ns();
+    uint32_t state = t->__state & 0xffff;
+    p->since = now;
+    if (t->on_cpu) {
+        __sync_val_compare_and_swap(&p->on_since, 0, now);
+        return 0;
+    }
+    p->state = state;
+    p->syscall = -1;
+    p->flags = BPF_OFF_STARTED;
+    p->runnable = state ? 0 : now;
+    __sync_val_compare_and_swap(&p->off_since, 0, now);
+    return 0;
+}
+
+/* Writes the open interval of every thread that is off-CPU and begins its next piece; writes the
+ * CPU time of the others. */
+SEC("iter/task")
+int dump_threads(struct bpf_iter__task *ctx)
+{
+    struct task_struct *t = ctx->task;
+    struct seq_file *seq = ctx->meta->seq;
+    struct bpf_rec_off r;
+    struct bpf_rec_thread running;
+    if (!t) return 0;
+    struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
+    if (!p) return 0;
+    uint64_t now = bpf_ktime_get_ns(), start = p->off_since;
+    if (!start || p->on_since) {
+        put_thread(&running, BPF_REC_RUNNING, t, p, now);
+        bpf_seq_write(seq, &running, sizeof running);
+        return 0;
+    }
+    put_interval(&r, t, p, start, now);
+    r.flags |= BPF_OFF_OPEN;
+    if (now <= start || bpf_seq_write(seq, &r, sizeof r)) return 0;
+    /* If the thread was switched in meanwhile, the switch has reported the interval: the kernel
+     * discards the record and runs the program for this thread again. */
+    if (__sync_val_compare_and_swap(&p->off_since, start, now) != start) return 1;
+    p->flags |= BPF_OFF_CONTINUED;
+    return 0;
+}

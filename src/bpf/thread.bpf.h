@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * bpf/thread.bpf.h - the state of a recorded thread, in the kernel's task storage.
+ *
+ * A thread is either on a CPU (on_since != 0) or off (off_since != 0).  Every switch ends one state
+ * and begins the other at the same time, so that on_ns and the intervals add up to the wall time.
+ * off_since is changed by atomic operations only: a dump moves it while the thread may be switched
+ * in by another CPU, and the one that exchanges it owns the interval that ends there. */
+#pragma once
+#include "bpf/maps.bpf.h"
+
+struct thread {
+    uint64_t since;     /* first seen */
+    uint64_t on_since;  /* 0: not running */
+    uint64_t on_ns;     /* CPU time until on_since */
+    uint64_t off_since; /* start of the interval or of its next piece; 0: running */
+    uint64_t exec_ns;   /* the scheduler's own clock at the last switch-out */
+    uint64_t runnable;  /* time of the wakeup; 0: not woken yet */
+    uint64_t stack;
+    uint64_t short_count, short_ns;
+    uint32_t state;
+    int32_t syscall;
+    uint32_t flags; /* BPF_OFF_* */
+    uint32_t unused;
+    struct bpf_ids ids;
+    struct bpf_waking waker;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct thread);
+} threads SEC(".maps");
+
+INLINE uint64_t thread_on_ns(struct task_struct *t, uint64_t now)
+{
+    struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
+    if (!p) return 0;
+    uint64_t since = p->on_since;
+    return p->on_ns + (since && now > since ? now - since : 0);
+}
+
+INLINE void put_thread(struct bpf_rec_thread *r, uint32_t kind, struct task_struct *t,
+                       const struct thread *p, uint64_t now)
+{
+    uint64_t since = p->on_since;
+    *r = (struct bpf_rec_thread){.kind = kind,
+                                 .tgid = (uint32_t)t->tgid,
+                                 .tid = (uint32_t)t->pid,
+                                 .time = now,
+                                 .since = p->since,
+                                 .on_ns = p->on_ns + (since && now > since ? now - since : 0),
+                                 .short_count = p->short_count,
+                                 .short_ns = p->short_ns};
+}
+
+/* Fills a record with the interval from `start` to `end`. */
+INLINE void put_interval(struct bpf_rec_off *r, struct task_struct *t, const struct thread *p,
+                         uint64_t start, uint64_t end)
+{
+    r->kind = BPF_REC_OFF;
+    r->tgid = (uint32_t)t->tgid;
+    r->tid = (uint32_t)t->pid;
+    r->flags = p->flags;
+    r->start = start;
+    r->end = end;
+    r->runnable = p->runnable;
+    r->value = end - start;
+    r->stack = p->stack;
+    r->on_ns = p->on_ns;
+    r->short_count = p->short_count;
+    r->short_ns = p->short_ns;
+    r->state = p->state;
+    r->syscall = p->syscall;
+    r->ids = p->ids;
+    r->waker = p->waker;
+}
