@@ -9,9 +9,9 @@
 
 struct recorder {
     record_opts o;
-    agent_config config;  /* used if the caller has none */
-    perf_source *perf;    /* samples, or in BPF mode only the records about processes */
-    struct bpf_feed *bpf; /* NULL: perf mode */
+    agent_config config; /* used if the caller has none */
+    perf_source *perf;   /* samples, or in BPF mode only the records about processes */
+    struct feed *feed;   /* NULL: perf mode */
     arena mem;
     VEC(space *) spaces; /* NULL entries are free */
     hash_index by_pid;
@@ -23,6 +23,7 @@ struct recorder {
     ucontext_t context;    /* scratch: registers of a sample */
     uint64_t flushed_at;   /* Unix ns */
     pthread_t thread;
+    int wake; /* eventfd: ends the wait of the thread */
     bool running;
     atomic_bool stopping;
     atomic_bool done;

@@ -1,5 +1,5 @@
 /* The processes of a recording: finds, follows and forgets them by the records of the kernel. */
-#include "record/internal.h"
+#include "record/feed.h"
 
 #include "base/time.h"
 #include "model/model.h"
@@ -108,6 +108,7 @@ static void on_named(void *ctx, uint32_t pid, uint32_t tid, uint64_t time, str n
     if (exec) {
         if (s->batch && s->batch->samples.n) recorder_flush(r, s); /* of the former program */
         space_exec(s, now);
+        if (r->feed) feed_forget(r->feed, pid);
     }
     space_name_thread(s, tid, name);
 }
@@ -155,6 +156,7 @@ void recorder_reap(recorder *r, bool all)
         bool old = s->ended_at && r->world.now > s->ended_at + KEEP_NS;
         if (!old && !all) continue;
         recorder_flush(r, s);
+        if (r->feed && old) feed_forget(r->feed, s->pid);
         r->n.ended += s->ended_at != 0;
         space_close(s);
         r->spaces.v[i] = NULL;

@@ -1,5 +1,5 @@
 /* The recorder thread: opens the sources, drains them, and delivers the profiles. */
-#include "record/internal.h"
+#include "record/feed.h"
 
 #include "base/time.h"
 #include "objfile/build_id.h"
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,18 +64,36 @@ static bool attach_all(recorder *r, err *e)
     for (size_t i = 0; i < r->o.n_pids; i++) {
         uint32_t pid = r->o.pids[i];
         if (!recorder_follow(r, pid)) return err_memory(e);
-        if (!perf_attach(r->perf, pid, false, e)) return err_in(e, "process %u", pid);
+        bool ok = r->feed ? feed_attach(r->feed, pid, e) : perf_attach(r->perf, pid, false, e);
+        if (!ok) return err_in(e, "process %u", pid);
     }
     return true;
 }
 
-static bool open_sources(recorder *r, err *e) { return open_perf(r, false, e) && attach_all(r, e); }
+/* Uses BPF unless that is excluded.  Where it is not available, perf events record the CPU time;
+ * waits and system-wide side-band records need the privileges anyway. */
+static bool open_sources(recorder *r, err *e)
+{
+    err why = {0};
+    if (r->o.mode != RECORD_PERF && open_perf(r, true, &why)) r->feed = feed_open(r, &why);
+    r->n.bpf = r->feed != NULL;
+    if (r->feed) return attach_all(r, e);
+    perf_close(r->perf);
+    r->perf = NULL;
+    if (r->o.mode == RECORD_BPF || r->o.off_cpu) {
+        *e = why;
+        return r->o.off_cpu ? err_in(e, "--off-cpu needs BPF") : false;
+    }
+    if (why.code) (void)err_text(&why, r->n.why_perf, sizeof r->n.why_perf);
+    return open_perf(r, false, e) && attach_all(r, e);
+}
 
 recorder *recorder_open(const record_opts *o, err *e)
 {
     recorder *r = calloc(1, sizeof *r);
     if (!r) return err_memory(e), NULL;
     r->o = *o;
+    r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!r->o.max_frames || r->o.max_frames > FRAMES_MAX) r->o.max_frames = FRAMES_MAX;
     pthread_mutex_init(&r->lock, NULL);
     set_now(r);
@@ -82,7 +101,7 @@ recorder *recorder_open(const record_opts *o, err *e)
     r->world.config = o->config ? o->config : &r->config;
     r->world.files = table_files_open();
     r->pcs = calloc(2 * (size_t)r->o.max_frames, sizeof *r->pcs);
-    bool ok = (r->world.files && r->pcs) || err_memory(e);
+    bool ok = (r->world.files && r->pcs && r->wake >= 0) || err_memory(e);
     ok = ok && (resource_facts_read(&r->mem, &r->world.facts) || err_memory(e));
     if (ok && open_sources(r, e)) return r;
     recorder_close(r);
@@ -92,7 +111,7 @@ recorder *recorder_open(const record_opts *o, err *e)
 bool recorder_attach(recorder *r, uint32_t pid, err *e)
 {
     if (!recorder_follow(r, pid)) return err_memory(e);
-    return perf_attach(r->perf, pid, true, e);
+    return r->feed ? feed_attach(r->feed, pid, e) : perf_attach(r->perf, pid, true, e);
 }
 
 /* ---- the thread ---- */
@@ -102,10 +121,17 @@ static void drain(recorder *r)
     set_now(r);
     perf_events on = recorder_events(r);
     perf_drain(r->perf, &on);
+    if (r->feed) feed_drain(r->feed);
+}
+
+static void count(recorder *r)
+{
     perf_counts p = perf_count(r->perf);
-    r->n.ring_full = p.lost;
-    r->n.threads_lost = p.threads_lost;
-    r->n.user_only = p.user_only;
+    if (r->feed) feed_count(r->feed);
+    r->n.ring_full = (r->feed ? r->n.ring_full : 0) + p.lost;
+    r->n.threads_lost = (r->feed ? r->n.threads_lost : 0) + p.threads_lost;
+    r->n.user_only = !r->feed && p.user_only;
+    r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static size_t bytes_of_batches(const recorder *r)
@@ -129,8 +155,9 @@ static void pass(recorder *r)
     drain(r);
     recorder_reap(r, false);
     bool due = r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns;
+    if (due && r->feed) feed_settle(r->feed, false);
     if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
-    r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    count(r);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -138,11 +165,19 @@ static void *run(void *ctx)
 {
     recorder *r = ctx;
     prctl(PR_SET_NAME, "kiln-record", 0, 0, 0);
-    struct pollfd p = {.fd = perf_fd(r->perf), .events = POLLIN};
+    struct pollfd p[] = {{.fd = r->wake, .events = POLLIN},
+                         {.fd = perf_fd(r->perf), .events = POLLIN},
+                         {.fd = r->feed ? feed_fd(r->feed) : -1, .events = POLLIN}};
     while (!atomic_load(&r->stopping)) {
-        poll(&p, 1, DRAIN_MS);
-        pass(r);
+        poll(p, ARRAY_LEN(p), DRAIN_MS);
+        if (!atomic_load(&r->stopping)) pass(r);
     }
+    if (r->feed) feed_stop(r->feed);
+    perf_stop(r->perf);
+    drain(r);
+    if (r->feed) feed_settle(r->feed, true);
+    recorder_reap(r, true);
+    count(r);
     return NULL;
 }
 
@@ -150,7 +185,7 @@ bool recorder_start(recorder *r, err *e)
 {
     sigset_t all, before;
     r->flushed_at = r->world.now;
-    if (!perf_start(r->perf, e)) return false;
+    if (!perf_start(r->perf, e) || (r->feed && !feed_start(r->feed, e))) return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int why = pthread_create(&r->thread, NULL, run, r);
@@ -171,21 +206,22 @@ bool recorder_is_done(recorder *r) { return atomic_load(&r->done); }
 
 void recorder_stop(recorder *r, recorded *out)
 {
-    perf_stop(r->perf);
     if (r->running) {
+        uint64_t one = 1;
         atomic_store(&r->stopping, true);
+        (void)!write(r->wake, &one, sizeof one);
         pthread_join(r->thread, NULL);
         r->running = false;
     }
-    drain(r);
-    recorder_reap(r, true);
     *out = r->n;
 }
 
 void recorder_close(recorder *r)
 {
     if (!r) return;
+    feed_close(r->feed);
     perf_close(r->perf);
+    if (r->wake >= 0) close(r->wake);
     for (size_t i = 0; i < r->spaces.n; i++) space_close(r->spaces.v[i]);
     table_files_close(r->world.files);
     pthread_mutex_destroy(&r->lock);

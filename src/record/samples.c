@@ -1,6 +1,6 @@
 /* Samples of a recording: walks copied stacks, stores observations in the batch of their process,
  * and delivers the batches as profiles. */
-#include "record/internal.h"
+#include "record/feed.h"
 
 #include "arch/perf.h"
 #include "base/time.h"
@@ -134,6 +134,7 @@ void recorder_flush(recorder *r, space *s)
                       .scope = STR("kiln.record"),
                       .kernel_id = str_of(r->kernel_id),
                       .min_ns = r->o.off_cpu ? r->o.off_cpu_min_ns : 0,
+                      .keep_ns = r->feed ? feed_kept_ns(r->feed) : 0,
                       .ticks = (uint64_t)sysconf(_SC_CLK_TCK)};
     bool ok = space_profiles(s, &r->world, &in, &a, &m, &found, &e);
     if (ok && found) {

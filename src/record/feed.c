@@ -1,0 +1,322 @@
+/* Connects the BPF programs with the processes of the recorder. */
+#include "record/feed.h"
+
+#include "base/time.h"
+#include "record/bpf.h"
+#include "sys/process.h"
+#include "base/ban.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    MAPPINGS_MAX = 8192, /* per process; code in others counts as generated at run time */
+    FRAMES_MAX = 127,    /* of the BPF walk */
+};
+
+#define THREAD_CONTEXT "otel_thread_ctx_v1"
+
+struct feed {
+    recorder *r;
+    bpf_source *s;
+    bpf_mapping *mappings; /* scratch */
+    bool last;             /* the recording ends: the rest of each thread's CPU time is due */
+    uint64_t kept_ns;
+};
+
+/* ---- mappings ---- */
+
+static bool map_image(feed *f, const char *root, const image *x, bpf_mapping *out)
+{
+    recorder *r = f->r;
+    struct stat st;
+    err e = {0};
+    str elf = tables_file(r->world.files, root, x->path, &st);
+    table_key key = {.dev = st.st_dev,
+                     .ino = st.st_ino,
+                     .size = (uint64_t)st.st_size,
+                     .mtime_s = st.st_mtim.tv_sec,
+                     .mtime_ns = st.st_mtim.tv_nsec};
+    uint32_t now = (uint32_t)((r->world.now - r->clock_offset) / NS_PER_S);
+    *out = (bpf_mapping){.start = x->start, .end = x->end, .table = TABLE_NONE};
+    if (!elf.n || !tables_bias(elf, x, &out->bias)) return false;
+    return table_of(bpf_tables(f->s), &key, elf, now, &out->table, &e);
+}
+
+static int by_start(const void *x, const void *y)
+{
+    const bpf_mapping *a = x, *b = y;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
+{
+    return process_read(m->pid, at, out, n);
+}
+
+/* Finds the thread contexts of a process that publishes a process context (OTEP 4719). */
+static bool find_place(const space *s, bpf_span_place *out)
+{
+    arena a = {.budget = PROCESS_MAPS_BYTES};
+    str maps;
+    tls_variables v;
+    memory m = {.read = read_memory, .pid = (int)s->pid};
+    bool ok = s->published.has && process_maps((int)s->pid, &a, &maps, NULL) &&
+              tls_find(&m, maps, THREAD_CONTEXT, &a, &v, NULL) && v.n;
+    if (ok)
+        *out = (bpf_span_place){.at = {.kind = v.v[0].is_static ? SPAN_STATIC : SPAN_DYNAMIC,
+                                       .offset = v.v[0].offset,
+                                       .module = v.v[0].module},
+                                .musl = v.v[0].musl};
+    arena_free(&a);
+    return ok;
+}
+
+static void publish(feed *f, space *s)
+{
+    recorder *r = f->r;
+    char root[64];
+    size_t n = 0;
+    bpf_span_place place;
+    err e = {0};
+    if (s->published_in_bpf || s->ended_at) return;
+    if (!s->maps_at) (void)space_read_maps(s, &r->world);
+    space_describe(s, &r->world);
+    s->published_in_bpf = true;
+    if (s->kernel_thread) return;
+    (void)space_root(s, root);
+    for (size_t i = 0; i < s->images.v.n && n < MAPPINGS_MAX; i++) {
+        const image *x = &s->images.v.v[i];
+        if (!x->gone && x->path.n) n += map_image(f, root, x, &f->mappings[n]);
+    }
+    qsort(f->mappings, n, sizeof *f->mappings, by_start);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) /* a list from two sources may overlap */
+        if (!kept || f->mappings[kept - 1].end <= f->mappings[i].start)
+            f->mappings[kept++] = f->mappings[i];
+    bool has = find_place(s, &place);
+    /* Without mappings, the walks are handed over. */
+    (void)!bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
+}
+
+void feed_forget(feed *f, uint32_t pid) { bpf_space_drop(f->s, pid); }
+
+/* ---- walks ---- */
+
+static unwind_result finish(void *ctx, const bpf_handover *h, uintptr_t *pcs, size_t max)
+{
+    feed *f = ctx;
+    recorder *r = f->r;
+    space *s = recorder_space(r, h->pid, r->world.now);
+    if (!s) return (unwind_result){.end = UNWIND_NO_RULE};
+    if (h->why == BPF_WHY_NO_TABLE) s->published_in_bpf = false; /* loads the table again */
+    publish(f, s);
+    return space_walk(s, &r->world, r->world.now, &h->regs, h->known, &h->copy, pcs, max);
+}
+
+/* ---- events ---- */
+
+static observation observe(const recorder *r, const bpf_event *v, sample_kind kind)
+{
+    return (observation){.kind = kind,
+                         .time = recorder_unix(r, v->time),
+                         .value = (int64_t)v->value,
+                         .state = kind == SAMPLE_CPU ? 'R' : v->state,
+                         .kernel = v->stack.kernel,
+                         .n_kernel = v->stack.n_kernel,
+                         .user = v->stack.user,
+                         .n_user = v->stack.n_user,
+                         .end = v->stack.end,
+                         .has_stack = v->stack.id != 0 && !v->stack.lost,
+                         .span = v->span};
+}
+
+static void count_stack(recorder *r, const bpf_event *v)
+{
+    r->n.stacks_lost += v->stack.lost;
+    if (!v->stack.n_user) return;
+    r->n.whole += v->stack.end == UNWIND_WHOLE;
+    r->n.truncated += v->stack.end == UNWIND_CAPPED;
+    r->n.broken += v->stack.end > UNWIND_CAPPED;
+    r->n.guessed += v->stack.guesses;
+}
+
+/* A sample represents the CPU time since the thread's last one, so that CPU time and waits add up to
+ * the wall time.  Without the clock of the switches, it represents a period. */
+static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
+{
+    observation x = observe(f->r, v, SAMPLE_CPU);
+    if (v->on_ns) {
+        if (v->on_ns <= t->accounted) return;
+        x.value = (int64_t)(v->on_ns - t->accounted);
+        t->accounted = v->on_ns;
+    }
+    recorder_put(f->r, s, t, &x);
+}
+
+/* A wait has two parts: blocked, until something woke the thread, and ready, until it ran. */
+static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
+{
+    observation x = observe(f->r, v, SAMPLE_OFF_CPU);
+    uint64_t all = v->duration_ns, ready = v->state == 'R' ? 0 : v->runnable_ns;
+    if (!all) return;
+    if (ready > all) ready = all;
+    /* An estimate stands for both parts in proportion. */
+    double scale = (double)v->value / (double)all;
+    x.value = (int64_t)((double)(all - ready) * scale);
+    x.syscall = v->state != 'R' && v->syscall >= 0 ? (uint16_t)(v->syscall + 1) : 0;
+    x.waker = v->waker.interrupt ? 0 : v->waker.tid;
+    if (v->estimate && v->value > f->kept_ns) f->kept_ns = v->value;
+    if (x.value) recorder_put(f->r, s, t, &x);
+    if (!ready) return;
+    observation y = observe(f->r, v, SAMPLE_OFF_CPU);
+    y.time = recorder_unix(f->r, v->runnable_since);
+    y.value = (int64_t)((double)ready * scale);
+    y.state = 'R';
+    recorder_put(f->r, s, t, &y);
+}
+
+/* Adds the CPU time after the thread's last sample to that sample, or to the stack at which it last
+ * waited. */
+static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
+{
+    if (v->on_ns <= t->accounted) return;
+    uint64_t rest = v->on_ns - t->accounted;
+    if (t->last && s->batch) {
+        s->batch->samples.v[t->last - 1].value += (int64_t)rest;
+        f->r->n.cpu_ns += rest;
+        t->accounted = v->on_ns;
+        return;
+    }
+    if (!f->last && v->kind != BPF_EVENT_EXIT) return;
+    observation x = {.kind = SAMPLE_CPU,
+                     .time = f->r->world.now,
+                     .value = (int64_t)rest,
+                     .state = 'R',
+                     .has_stack = false};
+    if (t->last_stack && s->batch) {
+        const agent_stack *k = &s->batch->stacks.v[t->last_stack - 1];
+        x.user = s->batch->pcs.v + k->first;
+        x.n_user = k->n < f->r->o.max_frames ? k->n : f->r->o.max_frames;
+        x.end = (unwind_end)k->end;
+        x.has_stack = true;
+    }
+    t->accounted = v->on_ns;
+    recorder_put(f->r, s, t, &x);
+}
+
+static void on_event(void *ctx, const bpf_event *v)
+{
+    feed *f = ctx;
+    recorder *r = f->r;
+    if (!v->pid || v->pid == (uint32_t)getpid()) return;
+    bool observed = v->kind == BPF_EVENT_CPU || v->kind == BPF_EVENT_OFF_CPU;
+    space *s = observed || v->on_ns ? recorder_space(r, v->pid, recorder_unix(r, v->time))
+                                    : recorder_find(r, v->pid);
+    space_thread *t = s ? space_thread_of(s, v->tid) : NULL;
+    if (!t) {
+        r->n.batch_full += observed;
+        return;
+    }
+    publish(f, s);
+    if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
+    if (observed) count_stack(r, v);
+    switch (v->kind) {
+    case BPF_EVENT_CPU: take_cpu(f, s, t, v); break;
+    case BPF_EVENT_OFF_CPU:
+        take_wait(f, s, t, v);
+        if (v->still_open) take_rest(f, s, t, v);
+        break;
+    case BPF_EVENT_RUNNING: take_rest(f, s, t, v); break;
+    case BPF_EVENT_EXIT:
+        take_rest(f, s, t, v);
+        space_end_thread(s, v->tid);
+        break;
+    }
+}
+
+/* ---- the source ---- */
+
+feed *feed_open(recorder *r, err *e)
+{
+    static const bpf_filter filters[] = {BPF_PIDS, BPF_ALL, BPF_CGROUP};
+    feed *f = calloc(1, sizeof *f);
+    bpf_mapping *v = calloc(MAPPINGS_MAX, sizeof *v);
+    if (!f || !v) {
+        free(f);
+        free(v);
+        return err_memory(e), NULL;
+    }
+    *f = (feed){.r = r, .mappings = v};
+    bpf_opts o = {.hz = r->o.hz,
+                  .on_cpu = true,
+                  .off_cpu = r->o.off_cpu,
+                  .kernel = r->o.kernel,
+                  .aggregate = r->o.aggregate,
+                  .stats = true,
+                  .filter = filters[r->o.target],
+                  .cgroup = r->o.cgroup,
+                  .off_cpu_min_ns = r->o.off_cpu_min_ns,
+                  .max_frames = r->o.max_frames < FRAMES_MAX ? r->o.max_frames : FRAMES_MAX,
+                  .finish = finish,
+                  .finish_ctx = f};
+    f->s = bpf_open(&o, e);
+    if (f->s && bpf_exclude(f->s, (uint32_t)getpid(), e)) return f;
+    feed_close(f);
+    return NULL;
+}
+
+void feed_close(feed *f)
+{
+    if (!f) return;
+    bpf_close(f->s);
+    free(f->mappings);
+    free(f);
+}
+
+bool feed_attach(feed *f, uint32_t pid, err *e)
+{
+    space *s = recorder_space(f->r, pid, f->r->world.now);
+    if (!s) return err_memory(e);
+    publish(f, s);
+    return bpf_follow(f->s, pid, true, e);
+}
+
+bool feed_start(feed *f, err *e) { return bpf_start(f->s, e); }
+
+void feed_stop(feed *f) { bpf_stop(f->s); }
+
+int feed_fd(const feed *f) { return bpf_fd(f->s); }
+
+void feed_drain(feed *f)
+{
+    err e = {0};
+    (void)!bpf_drain(f->s, on_event, f, &e);
+}
+
+void feed_settle(feed *f, bool last)
+{
+    err e = {0};
+    f->last = last;
+    (void)!bpf_dump(f->s, on_event, f, &e);
+}
+
+void feed_count(feed *f)
+{
+    recorded *n = &f->r->n;
+    bpf_counts c = bpf_count(f->s);
+    table_counts t = table_count(bpf_tables(f->s));
+    bpf_cost cost[BPF_PROGRAMS];
+    size_t k = bpf_run_time(f->s, cost);
+    n->bpf_ns = 0;
+    for (size_t i = 0; i < k; i++) n->bpf_ns += cost[i].ns;
+    n->ring_full = c.lost_samples + c.lost_intervals + c.lost_exits;
+    n->waits_sampled_out = c.sampled_away;
+    n->short_waits = c.short_intervals;
+    n->short_ns = c.short_ns;
+    n->spans_torn = c.spans_torn;
+    n->threads_lost = c.storage_failed;
+    n->tables_over = t.evicted + t.refused;
+    n->kernel_finished = c.finished;
+}
+
+uint64_t feed_kept_ns(const feed *f) { return f->kept_ns; }
