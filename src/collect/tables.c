@@ -1,16 +1,15 @@
 /* Maps the files of other processes and builds unwind tables from them. */
 #include "collect/tables.h"
 
+#include "collect/object_file.h"
 #include "sys/file.h"
 #include "unwind/foreign.h"
 
-#include <elf.h>
 #include <stdio.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include "base/ban.h"
 
-enum { FILES = 1024, PAGE = 4096 };
+enum { FILES = 1024 };
 
 typedef struct table_file {
     dev_t dev;
@@ -64,48 +63,12 @@ static str file_of(table_files *f, uint32_t pid, str path)
     return t->f.bytes;
 }
 
-/* Returns the vdso of this process, because the kernel maps the same one into every process. */
-static str own_vdso(void)
-{
-    const char *base = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    if (!base) return (str){0};
-    Elf64_Ehdr h;
-    memcpy(&h, base, sizeof h);
-    return (str){base, h.e_shoff + (size_t)h.e_shnum * h.e_shentsize};
-}
-
 /* ---- objects ---- */
-
-/* Computes the bias of an image from the segment that contains its file offset. */
-static bool bias_of(const Elf64_Phdr *v, size_t n, const image *x, uint64_t *bias)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint64_t from = v[i].p_offset & ~(uint64_t)(PAGE - 1);
-        if (v[i].p_type != PT_LOAD || !(v[i].p_flags & PF_X) || x->offset < from ||
-            x->offset >= v[i].p_offset + v[i].p_filesz)
-            continue;
-        *bias = x->start - (v[i].p_vaddr - v[i].p_offset + x->offset);
-        return true;
-    }
-    return false;
-}
 
 static bool open_object(table_files *f, uint32_t pid, const image *x, unwind_object *o)
 {
-    Elf64_Ehdr h;
-    str bytes = str_eq(x->path, STR("[vdso]")) ? own_vdso() : file_of(f, pid, x->path);
-    if (bytes.n < sizeof h) return false;
-    memcpy(&h, bytes.p, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-        h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff % 8 || h.e_phoff > bytes.n ||
-        (uint64_t)h.e_phnum * sizeof(Elf64_Phdr) > bytes.n - h.e_phoff)
-        return false;
-    object_source s = {.phdr = (const Elf64_Phdr *)(const void *)(bytes.p + h.e_phoff),
-                       .n_phdr = h.e_phnum,
-                       .file = (const uint8_t *)bytes.p,
-                       .n_file = bytes.n,
-                       .machine = h.e_machine};
-    return bias_of(s.phdr, s.n_phdr, x, &s.bias) && object_open(&s, o);
+    str bytes = str_eq(x->path, STR("[vdso]")) ? object_vdso() : file_of(f, pid, x->path);
+    return object_of_file(bytes, x->start, x->offset, o);
 }
 
 static bool is_known(const unwind_object *v, size_t n, const unwind_object *o)

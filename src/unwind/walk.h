@@ -31,6 +31,7 @@ typedef struct walk {
     const unwind_stack *stack;
     const stack_copy *copy; /* NULL: a live stack */
     unsigned known; /* UNWIND_KNOWN_*: valid registers of the frame; on a live stack always all */
+    bool keep_returns; /* UNWIND_KEEP_RETURNS */
     unwind_end end;
     uint32_t guesses;
 } walk;

@@ -1,0 +1,14 @@
+/* collect/object_file.h - an object of another process as the unwinder sees it, from the bytes of its
+ * file. */
+#pragma once
+#include "base/str.h"
+#include "unwind/object.h"
+
+/* Fills *o from an ELF file whose byte `offset` the process has mapped at `start`, executable.
+ * Returns false if the bytes are not a 64-bit ELF file with code at that offset.  They must stay
+ * readable as long as the object is used. */
+NODISCARD bool object_of_file(str bytes, uint64_t start, uint64_t offset, unwind_object *o);
+
+/* Returns the vdso of this process: the kernel maps the same one into every 64-bit process.  Empty:
+ * there is none. */
+str object_vdso(void);
