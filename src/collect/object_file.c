@@ -1,6 +1,9 @@
 /* Reads the program headers of ELF files for the unwinder. */
 #include "collect/object_file.h"
 
+#include "objfile/elf.h"
+#include "unwind/go_table.h"
+
 #include <sys/auxv.h>
 #include "base/ban.h"
 
@@ -29,7 +32,8 @@ static bool bias_of(const Elf64_Phdr *v, size_t n, uint64_t start, uint64_t offs
     return false;
 }
 
-bool object_of_file(str bytes, uint64_t start, uint64_t offset, unwind_object *o)
+/* Reads the program headers and the bias. */
+static bool read_source(str bytes, uint64_t start, uint64_t offset, object_source *s)
 {
     Elf64_Ehdr h;
     if (bytes.n < sizeof h) return false;
@@ -38,10 +42,33 @@ bool object_of_file(str bytes, uint64_t start, uint64_t offset, unwind_object *o
         h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff % 8 || h.e_phoff > bytes.n ||
         (uint64_t)h.e_phnum * sizeof(Elf64_Phdr) > bytes.n - h.e_phoff)
         return false;
-    object_source s = {.phdr = (const Elf64_Phdr *)(const void *)(bytes.p + h.e_phoff),
-                       .n_phdr = h.e_phnum,
-                       .file = (const uint8_t *)bytes.p,
-                       .n_file = bytes.n,
-                       .machine = h.e_machine};
-    return bias_of(s.phdr, s.n_phdr, start, offset, &s.bias) && object_open(&s, o);
+    *s = (object_source){.phdr = (const Elf64_Phdr *)(const void *)(bytes.p + h.e_phoff),
+                         .n_phdr = h.e_phnum,
+                         .file = (const uint8_t *)bytes.p,
+                         .n_file = bytes.n,
+                         .machine = h.e_machine};
+    return bias_of(s->phdr, s->n_phdr, start, offset, &s->bias);
+}
+
+bool object_of_file(str bytes, uint64_t start, uint64_t offset, unwind_object *o)
+{
+    object_source s;
+    return read_source(bytes, start, offset, &s) && object_open(&s, o);
+}
+
+void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o)
+{
+    object_source s;
+    elf_file f;
+    arena scratch = {.budget = 4 << 20};
+    const elf_section *found = NULL;
+    if (read_source(bytes, start, offset, &s) && elf_read(bytes, &scratch, &f, NULL)) {
+        found = elf_section_named(&f, STR(".gopclntab"));
+        if (!found) found = elf_section_named(&f, STR(".data.rel.ro.gopclntab"));
+    }
+    if (found && found->offset < bytes.n && found->size <= bytes.n - found->offset) {
+        unwind_bytes go = {s.file + found->offset, found->size, s.bias};
+        if (go_table_readable(&go)) o->go = go;
+    }
+    arena_free(&scratch);
 }

@@ -9,6 +9,9 @@
  * readable as long as the object is used. */
 NODISCARD bool object_of_file(str bytes, uint64_t start, uint64_t offset, unwind_object *o);
 
+/* Adds Go's table of functions to an object of the same bytes and place, if it has one. */
+void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o);
+
 /* Returns the vdso of this process: the kernel maps the same one into every 64-bit process.  Empty:
  * there is none. */
 str object_vdso(void);
