@@ -44,7 +44,7 @@ static bool add(rig *r, uint32_t version)
                            &(walk_space){.version = version, .maps = r->maps, .n = r->n});
 }
 
-static void copy_words(rig *r, uintptr_t sp, uintptr_t hi)
+__attribute__((no_sanitize("address"))) static void copy_words(rig *r, uintptr_t sp, uintptr_t hi)
 {
     size_t n = hi - sp < BYTES ? hi - sp : BYTES;
     for (size_t i = 0; i < n; i++) r->bytes[i] = ((const volatile char *)sp)[i];
