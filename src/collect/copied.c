@@ -197,6 +197,7 @@ static walk_end end_of(unwind_end end, bool partial)
     case UNWIND_CAPPED: return WALK_CUT;
     case UNWIND_UNREADABLE: return partial ? WALK_CUT : WALK_BROKEN;
     case UNWIND_NO_PROGRESS: return WALK_BROKEN;
+    case UNWIND_NO_REGISTER: return WALK_NO_REGISTER;
     default: return WALK_NO_RULE;
     }
 }
@@ -227,8 +228,8 @@ static walked_stack checked(copied_walk *w, const space *s, const unwind_result 
  * missing. */
 static bool fill_context(copied_walk *w, const copied_stack *c)
 {
-    for (uint8_t i = 0; i < WALK_REGS; i++) {
-        size_t at = arch_context_of(i);
+    for (unsigned i = 0; i < WALK_REGS; i++) {
+        size_t at = arch_context_of((uint8_t)i);
         if (!at) continue;
         if (!(c->known >> i & 1)) return false;
         memcpy((char *)&w->context + at, &c->regs[i], sizeof c->regs[i]);

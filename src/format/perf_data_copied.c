@@ -118,6 +118,7 @@ static const char *const ends[WALK_ENDS] = {
     [WALK_CUT] = "longer than the copy",
     [WALK_NO_FILE] = "in code whose file is missing or differs",
     [WALK_NO_RULE] = "in code without unwind rules",
+    [WALK_NO_REGISTER] = "continued on a stack that was not copied",
     [WALK_BROKEN] = "not matching the rules of its code",
     [WALK_REFUSED] = "of another processor, or without registers",
 };

@@ -34,12 +34,13 @@ typedef struct copied_stack {
 } copied_stack;
 
 typedef enum walk_end {
-    WALK_WHOLE,   /* up to the first function of the thread */
-    WALK_CUT,     /* the copied bytes end before the stack */
-    WALK_NO_FILE, /* code whose file is missing, or is another build */
-    WALK_NO_RULE, /* code without unwind rules */
-    WALK_BROKEN,  /* the stack does not match the rules of its code */
-    WALK_REFUSED, /* not attempted: another processor or byte order, or missing registers */
+    WALK_WHOLE,       /* up to the first function of the thread */
+    WALK_CUT,         /* the copied bytes end before the stack */
+    WALK_NO_FILE,     /* code whose file is missing, or is another build */
+    WALK_NO_RULE,     /* code without unwind rules */
+    WALK_NO_REGISTER, /* the caller depends on a value that was not recorded: Go switches stacks */
+    WALK_BROKEN,      /* the stack does not match the rules of its code */
+    WALK_REFUSED,     /* not attempted: another processor or byte order, or missing registers */
     WALK_ENDS
 } walk_end;
 

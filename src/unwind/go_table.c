@@ -62,7 +62,7 @@ static int64_t sp_delta(const unwind_bytes *t, uint64_t at, uint64_t offset)
     return -1;
 }
 
-uint32_t go_rule(const unwind_bytes *t, uint64_t pc, uint64_t *start, uint64_t *end)
+uint32_t go_rule(const unwind_bytes *t, uint64_t pc, object_hit *hit)
 {
     uint64_t text = t->at + word_of(t, CODE_START), n = word_of(t, N_FUNCTIONS);
     uint64_t base = word_of(t, FUNCTIONS), offset = pc - text;
@@ -75,11 +75,12 @@ uint32_t go_rule(const unwind_bytes *t, uint64_t pc, uint64_t *start, uint64_t *
     if (at > t->n - base || t->n - base - at < FUNCTION_MIN) return RULE_NONE;
     const uint8_t *f = list + at;
     uint8_t flags = f[FUNCTION_FLAGS + ((int32_t)u32_at(t->p) == GO_1_20 ? 4 : 0)];
-    *start = text + from;
-    *end = text + u32_at(list + ENTRY * i);
+    hit->start = text + from;
+    hit->end = text + u32_at(list + ENTRY * i);
     if (flags & FLAG_TOP) return RULE_END;
-    int64_t delta =
-        flags & FLAG_WRITES_SP ? -1 : sp_delta(t, u32_at(f + FUNCTION_SP), offset - from);
+    hit->wide = (wide_rule){.reg = GO_SAVED_SP};
+    if (flags & FLAG_WRITES_SP) return RULE_WIDE;
+    int64_t delta = sp_delta(t, u32_at(f + FUNCTION_SP), offset - from);
     if (delta < 0 || delta % 8 || delta > RULE_OFFSET_MAX - 8) return RULE_NONE;
     /* A function with a frame saves the frame pointer at its end. */
     return rule_make(RULE_SP, (uint32_t)delta + 8, delta ? 2 : 0, 0);

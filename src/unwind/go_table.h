@@ -16,7 +16,10 @@
 /* Returns whether the bytes are a table that go_rule() reads. */
 NODISCARD bool go_table_readable(const unwind_bytes *table);
 
-/* Returns the rule at run-time address pc, and the range of its function.  The first functions of a
- * stack (runtime.goexit, runtime.mstart) have RULE_END.  Functions that switch stacks
- * (runtime.systemstack, runtime.mcall) have RULE_NONE: their callers are on another stack. */
-uint32_t go_rule(const unwind_bytes *table, uint64_t pc, uint64_t *start, uint64_t *end);
+/* Returns the rule at run-time address pc, and sets *hit.  The first functions of a stack
+ * (runtime.goexit, runtime.mstart) have RULE_END.  Functions that switch stacks
+ * (runtime.systemstack, runtime.mcall) have a wide rule by GO_SAVED_SP: Go stores the caller's sp in
+ * memory, so that no register gives it. */
+uint32_t go_rule(const unwind_bytes *table, uint64_t pc, object_hit *hit);
+
+enum { GO_SAVED_SP = 255 }; /* not the number of a register */

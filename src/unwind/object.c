@@ -218,5 +218,5 @@ static uint32_t cfi_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
 uint32_t object_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
 {
     uint32_t rule = cfi_rule(o, pc, hit);
-    return rule == RULE_NONE && o->go.n ? go_rule(&o->go, pc, &hit->start, &hit->end) : rule;
+    return rule == RULE_NONE && o->go.n ? go_rule(&o->go, pc, hit) : rule;
 }

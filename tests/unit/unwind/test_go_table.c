@@ -38,8 +38,8 @@ static void make(table *t, uint32_t magic)
 
 static uint32_t rule(const table *t, uint64_t offset)
 {
-    uint64_t start, end;
-    return go_rule(&t->t, BIAS + TEXT + offset, &start, &end);
+    object_hit hit;
+    return go_rule(&t->t, BIAS + TEXT + offset, &hit);
 }
 
 static void test_rules(void **state)
@@ -54,14 +54,16 @@ static void test_rules(void **state)
                 at < 4 || at >= 14 ? rule_make(RULE_SP, 8, 0, 0) : rule_make(RULE_SP, 32, 2, 0);
             assert_int_equal(rule(&t, at), want);
             assert_int_equal(rule(&t, 16 + at), RULE_END);
-            assert_int_equal(rule(&t, 32 + at), RULE_NONE);
+            assert_int_equal(rule(&t, 32 + at), RULE_WIDE);
         }
         assert_int_equal(rule(&t, 48), RULE_NONE);
         assert_int_equal(rule(&t, (uint64_t)-1), RULE_NONE);
-        uint64_t start, end;
-        (void)go_rule(&t.t, BIAS + TEXT + 20, &start, &end);
-        assert_u64(start, BIAS + TEXT + 16);
-        assert_u64(end, BIAS + TEXT + 32);
+        object_hit hit;
+        (void)go_rule(&t.t, BIAS + TEXT + 20, &hit);
+        assert_u64(hit.start, BIAS + TEXT + 16);
+        assert_u64(hit.end, BIAS + TEXT + 32);
+        (void)go_rule(&t.t, BIAS + TEXT + 40, &hit);
+        assert_int_equal(hit.wide.reg, GO_SAVED_SP);
     }
 }
 
@@ -94,8 +96,8 @@ static void test_damage(void **state)
         if (i >= sizeof t.b) p[i - sizeof t.b] = 0xff;
         unwind_bytes b = {p, n, BIAS};
         for (uint64_t at = 0; at < 64 && go_table_readable(&b); at++) {
-            uint64_t start, end;
-            (void)go_rule(&b, BIAS + TEXT + at, &start, &end);
+            object_hit hit;
+            (void)go_rule(&b, BIAS + TEXT + at, &hit);
         }
         free(p);
     }
