@@ -3,6 +3,7 @@
 #include "format/perf_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MUST(x)                                                                                    \
     do                                                                                             \
@@ -20,6 +21,37 @@ static void check_samples(const model *m)
         }
 }
 
+/* Forgets spaces at once, reads all that it gets, and takes words of the copy as addresses. */
+static bool has_space(void *ctx, uint32_t version)
+{
+    (void)ctx;
+    return version % 4 == 1;
+}
+
+static bool add_space(void *ctx, const walk_space *s)
+{
+    size_t *bytes = ctx;
+    for (size_t i = 0; i < s->n; i++) {
+        MUST(s->maps[i].start < s->maps[i].limit);
+        MUST(!i || s->maps[i - 1].limit <= s->maps[i].start);
+        MUST(s->maps[i].build_id.n <= BUILD_ID_MAX);
+        for (size_t k = 0; k < s->maps[i].filename.n; k++)
+            *bytes += (unsigned char)s->maps[i].filename.p[k];
+    }
+    return s->version % 16 != 3;
+}
+
+static walked_stack walk(void *ctx, uint32_t version, const copied_stack *c)
+{
+    static uint64_t pcs[64];
+    (void)ctx;
+    MUST(c->machine == WALK_X86_64 || c->machine == WALK_AARCH64);
+    walked_stack w = {.pcs = pcs, .n = c->bytes.n / 8, .end = version % WALK_ENDS};
+    if (w.n > 64) w.n = 64;
+    if (w.n) memcpy(pcs, c->bytes.p, w.n * 8);
+    return w;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -27,7 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     ledger l = {0};
     model m;
     err e = {0};
-    read_opts o = {.max_bytes = 4 << 20, .ledger = &l};
+    size_t seen = 0;
+    stack_walk copies = {&seen, has_space, add_space, walk};
+    read_opts o = {.max_bytes = 4 << 20, .ledger = &l, .walk = n & 4 ? &copies : NULL};
     str in = {(const char *)data, n};
     if (format_perf_data.read(&format_perf_data, in, &o, &a, &m, NULL, &e)) {
         bool moved;

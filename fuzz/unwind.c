@@ -2,8 +2,10 @@
  * byte chooses the processor; the second the address of the code, and whether the bytes are also
  * used as a whole segment that starts with .eh_frame_hdr. */
 #include "unwind/cfi.h"
+#include "unwind/go_table.h"
 #include "unwind/object.h"
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -128,6 +130,20 @@ static void read_arbitrary(const uint8_t *data, size_t n, uint16_t machine)
     }
 }
 
+static void read_go(const uint8_t *p, size_t n)
+{
+    unwind_bytes t = {p, n, 0};
+    if (!go_table_readable(&t)) return;
+    uint64_t text;
+    object_hit hit;
+    memcpy(&text, p + 24, sizeof text);
+    for (uint64_t at = 0; at < 256; at++) {
+        uint32_t rule = go_rule(&t, text + at * at, &hit);
+        CHECK(rule == RULE_NONE || rule == RULE_END || rule == RULE_WIDE ||
+              rule_kind(rule) == RULE_SP);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n < 2) return 0;
@@ -144,6 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     (void)!cfi_find(s.eh_frame, s.address, &at);
     CHECK(cfi_length(s.eh_frame) <= s.eh_frame.n);
     if (data[1] & 8) read_arbitrary(data + 2, n - 2, s.machine);
+    if (data[1] & 16) read_go(data + 2, n - 2);
     if (cfi_compile(&s, &a, &t, NULL, &e)) {
         range f[FUNCTIONS];
         check_table(&t, &s);

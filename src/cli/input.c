@@ -4,6 +4,7 @@
 
 #include "wire/attributes.h"
 #include "cli/supply.h"
+#include "collect/copied.h"
 #include "format/foreign.h"
 #include "sys/heap.h"
 #include "wire/json.h"
@@ -221,7 +222,10 @@ static bool read_loaded(cli *c, const char *path, input *in)
     o.ctx = &r;
     bool slow = in->file.bytes.n > LONG_READ;
     if (slow) cli_status(c, "reading %s ...", input_name(path));
+    copied_walk *walk = copied_open();
+    o.walk = copied_callbacks(walk);
     bool ok = format_read(in->file.bytes, &o, &in->arena, &in->doc, &e);
+    copied_close(walk);
     cli_status(c, "%s", "");
     if (ok) report_damage(c, path, &in->ledger);
     if (ok) return !in->stored || in->doc.model.profiles.n || nothing_stored(c, in);
@@ -309,7 +313,10 @@ bool input_each(cli *c, const char *path, input *in, format_each *each, void *ct
     o.progress = show_progress;
     o.ctx = &v.r;
     if (in->file.bytes.n > LONG_READ) cli_status(c, "reading %s ...", input_name(path));
+    copied_walk *walk = copied_open();
+    o.walk = copied_callbacks(walk);
     bool ok = format_read_each(in->file.bytes, &o, &in->arena, &in->doc, visit_payload, &v, &e);
+    copied_close(walk);
     cli_status(c, "%s", "");
     if (ok) report_damage(c, path, &in->ledger); /* after the last payload */
     if (ok && in->stored && !v.n_profiles) return nothing_stored(c, in);

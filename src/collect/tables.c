@@ -1,15 +1,14 @@
 /* Maps the files of other processes and builds unwind tables from them. */
 #include "collect/tables.h"
 
+#include "collect/object_file.h"
 #include "sys/file.h"
 #include "unwind/foreign.h"
 
-#include <elf.h>
 #include <stdio.h>
-#include <sys/auxv.h>
 #include "base/ban.h"
 
-enum { FILES = 1024, PAGE = 4096 };
+enum { FILES = 1024 };
 
 typedef struct table_file {
     dev_t dev;
@@ -62,68 +61,21 @@ static str file_of(table_files *f, const char *root, str path, struct stat *st)
     return t->f.bytes;
 }
 
-str tables_vdso(void)
-{
-    const char *base = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    if (!base) return (str){0};
-    Elf64_Ehdr h;
-    memcpy(&h, base, sizeof h);
-    return (str){base, h.e_shoff + (size_t)h.e_shnum * h.e_shentsize};
-}
-
 str tables_file(table_files *f, const char *root, str path, struct stat *st)
 {
     *st = (struct stat){0};
-    return str_eq(path, STR("[vdso]")) ? tables_vdso() : file_of(f, root, path, st);
+    return str_eq(path, STR("[vdso]")) ? object_vdso() : file_of(f, root, path, st);
 }
 
 /* ---- objects ---- */
 
-/* Finds the program headers. */
-static bool read_headers(str elf, object_source *s)
-{
-    Elf64_Ehdr h;
-    if (elf.n < sizeof h) return false;
-    memcpy(&h, elf.p, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-        h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff % 8 || h.e_phoff > elf.n ||
-        (uint64_t)h.e_phnum * sizeof(Elf64_Phdr) > elf.n - h.e_phoff)
-        return false;
-    *s = (object_source){.phdr = (const Elf64_Phdr *)(const void *)(elf.p + h.e_phoff),
-                         .n_phdr = h.e_phnum,
-                         .file = (const uint8_t *)elf.p,
-                         .n_file = elf.n,
-                         .machine = h.e_machine};
-    return true;
-}
-
-/* Computes the bias from the segment that contains the image's file offset. */
-static bool bias_of(const object_source *s, const image *x, uint64_t *bias)
-{
-    for (size_t i = 0; i < s->n_phdr; i++) {
-        const Elf64_Phdr *p = &s->phdr[i];
-        uint64_t from = p->p_offset & ~(uint64_t)(PAGE - 1);
-        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || x->offset < from ||
-            x->offset >= p->p_offset + p->p_filesz)
-            continue;
-        *bias = x->start - (p->p_vaddr - p->p_offset + x->offset);
-        return true;
-    }
-    return false;
-}
-
-bool tables_bias(str elf, const image *x, uint64_t *bias)
-{
-    object_source s;
-    return read_headers(elf, &s) && bias_of(&s, x, bias);
-}
-
 static bool open_object(table_files *f, const char *root, const image *x, unwind_object *o)
 {
     struct stat st;
-    object_source s;
-    return read_headers(tables_file(f, root, x->path, &st), &s) && bias_of(&s, x, &s.bias) &&
-           object_open(&s, o);
+    str bytes = tables_file(f, root, x->path, &st);
+    if (!object_of_file(bytes, x->start, x->offset, o)) return false;
+    object_add_go(bytes, x->start, x->offset, o);
+    return true;
 }
 
 static bool is_known(const unwind_object *v, size_t n, const unwind_object *o)

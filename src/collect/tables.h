@@ -21,10 +21,3 @@ NODISCARD unwind_snapshot *tables_make(table_files *f, const char *root, const i
 /* Finds the file of a mapping, opened once.  Returns an empty str when it cannot be read.  `st` gets
  * its identity; all zero for the vdso, whose bytes are those of this process. */
 str tables_file(table_files *f, const char *root, str path, struct stat *st);
-
-/* Returns the vdso of this process: the kernel maps the same one into every process. */
-str tables_vdso(void);
-
-/* Computes run-time address - p_vaddr of the object in `elf` that a mapping is part of.  Returns
- * false when the mapping is not code of that file. */
-NODISCARD bool tables_bias(str elf, const image *x, uint64_t *bias);

@@ -18,6 +18,7 @@
 #include "wire/otlp.h"
 
 typedef struct format format;
+struct stack_walk;
 
 typedef struct read_opts {
     const format *from; /* NULL: detect */
@@ -35,6 +36,8 @@ typedef struct read_opts {
     unsigned keep_original;       /* store the input in original_payload; 2: even if the
                                    * specification advises against it (ORIGINAL_ADVISED_AGAINST) */
     bool percent;                 /* text: decode %3B and the like in names */
+    /* perf-data: unwinds copied stacks (format/stack_walk.h); NULL: only their innermost frames */
+    const struct stack_walk *walk;
     /* Called regularly with the number of bytes read so far; NULL: no progress reports. */
     void (*progress)(void *ctx, uint64_t done, uint64_t all);
     void *ctx;

@@ -4,13 +4,16 @@
  *   records ─ inflate ─ index    perf_data_scan.c      one entry for each record to replay
  *   sort by time                 perf_data_scan.c      because each CPU writes its own stream
  *   replay                       perf_data_replay.c    threads, address spaces (perf_data_maps.c),
- *                                                      samples (perf_data_sample.c), stacks, off-CPU
+ *                                                      samples (perf_data_sample.c), stacks
+ *                                                      (perf_data_stack.c, perf_data_copied.c),
+ *                                                      off-CPU
  *   model                        perf_data_model.c
  *
  * The input is not trusted: every length is checked against the bytes that are left, and the work
  * is bounded by the size of the input, including its decompressed records. */
 #pragma once
 #include "format/format.h"
+#include "format/stack_walk.h"
 #include "model/builder.h"
 #include "model/executable.h"
 
@@ -119,6 +122,7 @@ typedef struct perf_row { /* one sample, ready for its profile */
     uint32_t container; /* index + 1 of cgroups; 0 = none */
     uint8_t state;      /* off-CPU: index + 1 of perf_states; 0 = unknown */
     bool upper;         /* off-CPU: the value is an upper bound */
+    bool cut;           /* the copied bytes end before the stack */
 } perf_row;
 #define NO_CPU UINT32_MAX
 #define OPEN_INTERVAL INT64_MIN /* value of an off-CPU row without an end so far */
@@ -148,6 +152,7 @@ typedef struct perf_map { /* one MMAP record */
     uint64_t start, limit, offset;
     str filename, build_id; /* build id: raw bytes; empty = not in the record */
     uint32_t mapping;       /* index in the dictionary; 0 = not added yet */
+    bool data;              /* not executable */
     uint32_t frame_type;    /* attribute of its locations; 0 = none */
 } perf_map;
 
@@ -178,6 +183,10 @@ NODISCARD bool perf_space_add(perf_maps *m, perf_space *s, uint32_t map);
 uint32_t perf_space_find(const perf_maps *m, const perf_space *s, uint64_t address);
 void perf_space_fork(perf_maps *m, perf_space *parent, perf_space *child);
 void perf_space_clear(perf_maps *m, perf_space *s);
+/* Calls `each` for the maps of a space in order of address, with their visible parts, until it
+ * returns false. */
+void perf_space_each(const perf_maps *m, const perf_space *s,
+                     bool (*each)(void *ctx, const perf_node *n), void *ctx);
 
 /* ---- threads ---- */
 
@@ -315,6 +324,14 @@ typedef struct perf_data {
     bool several_pids;
     uint32_t mains[MODEL_EXECUTABLES]; /* executables of processes with samples: map + 1 */
     size_t n_mains;
+
+    /* copied stacks (perf_data_copied.c) */
+    struct {
+        VEC(walk_map) maps;        /* scratch */
+        uint64_t n_maps;           /* maps passed to the walk so far */
+        uint64_t ends[WALK_ENDS];  /* samples by the end of their stack */
+        str first_file[WALK_ENDS]; /* of the frame at which the first such stack ended */
+    } copied;
 } perf_data;
 
 /* ---- scalars in the byte order of the file ---- */
@@ -410,6 +427,10 @@ typedef struct perf_sample {
     uint32_t pid, tid, cpu;
     bool has_user_ip, has_time, has_ip, has_read, has_chain;
     const uint8_t *chain, *raw, *read; /* chain: n_chain addresses */
+    const uint8_t *regs;               /* values of event->regs_user; NULL: none */
+    str stack;                         /* copied bytes of the user stack */
+    bool regs_64;                      /* the registers are those of a 64-bit process */
+    bool stack_partial;                /* the stack may be longer than its copy */
     uint64_t n_chain;
     uint32_t n_raw, n_read; /* bytes of RAW, counters of READ */
 } perf_sample;
@@ -442,8 +463,20 @@ NODISCARD bool perf_push_row(perf_data *d, perf_event *v, const perf_row *row);
  * it. */
 void perf_use_main(perf_data *d);
 
-/* Returns the stack of a sample. Sets d->b.failed when out of memory. */
-uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p);
+/* Returns the stack of a sample. Sets d->b.failed when out of memory. Sets *cut when the copied
+ * bytes end before the stack. */
+uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p,
+                       bool *cut);
+
+/* Unwinds the copied stack of a sample. Returns false if it has none, or if it cannot be unwound at
+ * all; otherwise the user's frames are w->pcs. */
+bool perf_walk_copied(perf_data *d, const perf_sample *s, const perf_process *p, walked_stack *w);
+/* Returns whether the registers and stacks of an event become stacks of the model. */
+bool perf_uses_copies(const perf_data *d, const perf_event *v);
+/* Records in the ledger how many copied stacks are incomplete. */
+void perf_account_copied(const perf_data *d);
+/* Returns the build id of a map, from its record or the BUILD_ID list; empty: none. */
+str perf_build_id_of(const perf_data *d, const perf_map *m);
 
 /* Off-CPU time from samples and SWITCH records (perf_data_offcpu.c). */
 extern const char perf_states[]; /* states of threads, as letters of ps: "RSDT..." */

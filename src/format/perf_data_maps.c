@@ -183,6 +183,18 @@ uint32_t perf_space_find(const perf_maps *m, const perf_space *s, uint64_t addre
     return NO_MAP;
 }
 
+void perf_space_each(const perf_maps *m, const perf_space *s,
+                     bool (*each)(void *ctx, const perf_node *n), void *ctx)
+{
+    enum { HEIGHT_MAX = 64 };
+    uint32_t above[HEIGHT_MAX], n = 0;
+    for (uint32_t i = s->root; i || n; i = m->nodes.v[i].right) {
+        for (; i && n < HEIGHT_MAX; i = m->nodes.v[i].left) above[n++] = i;
+        i = above[--n];
+        if (!each(ctx, &m->nodes.v[i])) return;
+    }
+}
+
 void perf_space_fork(perf_maps *m, perf_space *parent, perf_space *child)
 {
     *child = *parent;

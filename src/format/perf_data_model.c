@@ -158,7 +158,7 @@ static str state_word(char letter)
 }
 
 /* Collects the attributes of a row, at most ROW_ATTRS. */
-enum { ROW_ATTRS = 8 };
+enum { ROW_ATTRS = 9 };
 
 static uint32_t row_attrs(perf_data *d, const perf_row *row, uint32_t attrs[ROW_ATTRS])
 {
@@ -176,6 +176,7 @@ static uint32_t row_attrs(perf_data *d, const perf_row *row, uint32_t attrs[ROW_
         text_attr(d, STR(ATTR_THREAD_STATE), state.n ? state : letter),
         state.n ? text_attr(d, STR(KILN_ATTR_THREAD_STATE), letter) : 0,
         row->upper ? text_attr(d, STR(KILN_ATTR_OFF_CPU_BOUND), STR("upper")) : 0,
+        row->cut ? builder_attribute_bool(&d->b, STR(KILN_ATTR_STACK_TRUNCATED), true) : 0,
     };
     uint32_t n = 0;
     for (size_t i = 0; i < ROW_ATTRS; i++)
@@ -260,8 +261,9 @@ static const struct {
 
 static void account_details(const perf_data *d, const perf_event *v)
 {
+    uint64_t used = perf_uses_copies(d, v) ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0;
     for (size_t i = 0; i < ARRAY_LEN(details) && v->rows.n; i++)
-        if (v->sample_type & details[i].bits)
+        if (v->sample_type & ~used & details[i].bits)
             ledger_add_n(d->o->ledger, STAGE_READ, LOSS_EVENT_DETAIL, NULL, v->rows.n,
                          details[i].name, v->name);
 }
@@ -325,6 +327,7 @@ static void account(const perf_data *d, const unix_clock *clock, uint64_t n_open
 {
     ledger *l = d->o->ledger;
     for (size_t i = 0; i < d->events.n; i++) account_details(d, &d->events.v[i]);
+    perf_account_copied(d);
     account_records(d);
     account_features(d);
     if (d->has_times && !clock->timed)

@@ -134,6 +134,7 @@ static bool add_map(perf_data *d, const perf_record *r)
         .limit = limit,
         .offset = perf_u64(d, r->body + 24),
         .filename = map_name(perf_text(r->body + name_at, n - name_at)),
+        .data = r->misc & MISC_MMAP_DATA,
     };
     if (two && r->misc & MISC_MMAP_BUILD_ID) {
         uint8_t size = r->body[MMAP2_BUILD_ID];
@@ -310,7 +311,8 @@ static bool replay_sample(perf_data *d, const perf_record *r)
     if (!p) return false;
     if (t->pid != s.pid) t->pid = s.pid, t->task = 0;
     note_main(d, p);
-    uint32_t stack = perf_stack_of(d, &s, r->misc, p);
+    bool cut = false;
+    uint32_t stack = perf_stack_of(d, &s, r->misc, p, &cut);
     note_sample(d, &s);
     if (!perf_off_sample(d, &s, t, stack)) return false;
     perf_row row = {
@@ -319,6 +321,7 @@ static bool replay_sample(perf_data *d, const perf_record *r)
         .task = perf_task_of(d, t),
         .cpu = s.cpu,
         .container = s.cgroup ? container_index(d, s.cgroup) : 0,
+        .cut = cut,
     };
     bool counters = s.has_read && s.event->read_format & PERF_FORMAT_ID;
     return counters ? push_counters(d, &s, &row) : push_sample(d, s.event, &row, s.period);

@@ -159,26 +159,36 @@ void perf_find_user_ip(const perf_data *d, perf_event *v)
     }
 }
 
-/* Reads {abi, registers}. abi 0 means no registers: a kernel thread has no user registers. */
-static const uint8_t *take_regs(fields *f, uint32_t n)
+enum { ABI_NONE, ABI_32, ABI_64 };
+
+/* Reads {abi, registers}. ABI_NONE: no registers, because a kernel thread has none. */
+static const uint8_t *take_regs(fields *f, uint32_t n, uint64_t *abi)
 {
-    return take_u64(f, "registers") ? take_list(f, n, 8, "registers") : NULL;
+    *abi = take_u64(f, "registers");
+    return *abi != ABI_NONE ? take_list(f, n, 8, "registers") : NULL;
 }
 
 static void take_user_regs(fields *f, const perf_event *v, perf_sample *out)
 {
-    const uint8_t *regs = take_regs(f, perf_n_bits(v->regs_user));
+    uint64_t abi;
+    const uint8_t *regs = take_regs(f, perf_n_bits(v->regs_user), &abi);
     if (!regs || v->user_ip < 0) return;
     out->user_ip = perf_u64(f->d, regs + 8 * v->user_ip);
     out->has_user_ip = true;
+    out->regs = regs;
+    out->regs_64 = abi == ABI_64;
 }
 
-static void skip_sized(fields *f, const char *name, bool dynamic)
+/* Reads {size, bytes, dynamic size}. The kernel reserves `size` bytes and fills the first ones, up
+ * to the end of the stack. */
+static void take_user_stack(fields *f, perf_sample *out)
 {
-    uint64_t n = take_u64(f, name);
-    if (!n) return;
-    take(f, n, name);
-    if (dynamic) take_u64(f, name);
+    uint64_t size = take_u64(f, "user stack");
+    const uint8_t *p = take(f, size, "user stack");
+    uint64_t used = size ? take_u64(f, "user stack") : 0;
+    if (!p || used > size) used = 0;
+    out->stack = (str){(const char *)p, used};
+    out->stack_partial = used == size;
 }
 
 /* Reads the fields after RAW, up to the last one that is used. */
@@ -188,12 +198,13 @@ static void take_rest(fields *f, const perf_event *v, perf_sample *out)
     if (!(has & PERF_SAMPLE_CGROUP) && v->user_ip < 0) return;
     if (has & PERF_SAMPLE_BRANCH_STACK) skip_branches(f, v);
     if (has & PERF_SAMPLE_REGS_USER) take_user_regs(f, v, out);
+    if (has & PERF_SAMPLE_STACK_USER) take_user_stack(f, out);
     if (!(has & PERF_SAMPLE_CGROUP)) return;
-    if (has & PERF_SAMPLE_STACK_USER) skip_sized(f, "user stack", true);
     if (has & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)) take_u64(f, "weight");
     if (has & PERF_SAMPLE_DATA_SRC) take_u64(f, "data source");
     if (has & PERF_SAMPLE_TRANSACTION) take_u64(f, "transaction");
-    if (has & PERF_SAMPLE_REGS_INTR) take_regs(f, v->n_regs_intr);
+    uint64_t abi;
+    if (has & PERF_SAMPLE_REGS_INTR) take_regs(f, v->n_regs_intr, &abi);
     if (has & PERF_SAMPLE_PHYS_ADDR) take_u64(f, "physical address");
     out->cgroup = take_u64(f, "cgroup");
 }

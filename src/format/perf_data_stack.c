@@ -28,17 +28,22 @@ bool perf_is_native(str name)
            !str_ends(name, STR(".map"));
 }
 
+str perf_build_id_of(const perf_data *d, const perf_map *m)
+{
+    str id = m->build_id;
+    const perf_build_id *b = id.n ? NULL : perf_find_build_id(d, m->filename);
+    if (b) id = (str){(const char *)b->id, b->n};
+    return id.n && !id_is_zero((const uint8_t *)id.p, id.n) ? id : (str){0};
+}
+
 static uint32_t build_id_attr(perf_data *d, const perf_map *m)
 {
-    const uint8_t *id = (const uint8_t *)m->build_id.p;
-    size_t n = m->build_id.n;
-    const perf_build_id *b = n ? NULL : perf_find_build_id(d, m->filename);
-    if (b) id = b->id, n = b->n;
-    if (!n || id_is_zero(id, n)) return 0;
+    str id = perf_build_id_of(d, m);
+    if (!id.n) return 0;
     char *hex = arena_alloc(d->a, 2 * BUILD_ID_MAX + 1);
     if (!hex) return d->b.failed = true, 0;
-    hex_encode(id, n, hex);
-    return builder_attribute_str(&d->b, STR(ATTR_BUILD_ID_GNU), (str){hex, 2 * n});
+    hex_encode((const uint8_t *)id.p, id.n, hex);
+    return builder_attribute_str(&d->b, STR(ATTR_BUILD_ID_GNU), (str){hex, 2 * id.n});
 }
 
 static uint32_t kernel_attr(perf_data *d)
@@ -139,7 +144,18 @@ static void push_frame(perf_data *d, uint32_t location_i)
         d->b.failed = true;
 }
 
-static uint32_t make_stack(perf_data *d, const perf_sample *s, unsigned mode, const perf_process *p)
+/* Adds the user's frames of a kernel-only chain. `w`: from the copied stack; NULL: only the
+ * innermost frame is known. */
+static void push_user(perf_data *d, const perf_sample *s, const perf_process *p,
+                      const walked_stack *w)
+{
+    for (size_t i = 0; w && i < w->n && !d->b.failed; i++)
+        push_frame(d, location_of(d, p, MODE_USER, w->pcs[i]));
+    if (!w) push_frame(d, location_of(d, p, MODE_USER, s->user_ip));
+}
+
+static uint32_t make_stack(perf_data *d, const perf_sample *s, unsigned mode, const perf_process *p,
+                           const walked_stack *w)
 {
     d->frames.n = 0;
     unsigned now = mode;
@@ -153,11 +169,9 @@ static uint32_t make_stack(perf_data *d, const perf_sample *s, unsigned mode, co
         }
     }
     /* Without a chain, or with only markers, uses the address of the sample. */
-    if (!d->frames.n && s->has_ip) push_frame(d, location_of(d, p, mode, s->ip));
-    /* The user part would have to be unwound from the copied stack, so only its innermost frame is
-     * added. */
-    if (s->has_user_ip && mode != MODE_USER)
-        push_frame(d, location_of(d, p, MODE_USER, s->user_ip));
+    bool user = mode == MODE_USER;
+    if (!d->frames.n && s->has_ip && !(w && user)) push_frame(d, location_of(d, p, mode, s->ip));
+    if (w || (s->has_user_ip && !user)) push_user(d, s, p, w);
     return builder_stack(&d->b, d->frames.v, d->frames.n);
 }
 
@@ -168,7 +182,8 @@ static bool same_chain(const perf_chain *x, const perf_chain *y)
            (x->n == 0 || !memcmp(x->p, y->p, x->n * 8));
 }
 
-uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p)
+static uint32_t cached_stack(perf_data *d, const perf_sample *s, uint16_t misc,
+                             const perf_process *p)
 {
     perf_chain key = {
         .p = s->chain,
@@ -186,10 +201,19 @@ uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const 
     uint32_t i = hash_first(&d->by_chain, h);
     for (uint32_t at; hash_next(&d->by_chain, &i, h, &at); i++)
         if (same_chain(&d->chains.v[at], &key)) return d->chains.v[at].stack;
-    key.stack = make_stack(d, s, key.mode, p);
+    key.stack = make_stack(d, s, key.mode, p, NULL);
     perf_chain *x = vec_push(d->a, &d->chains);
     if (!x) return d->b.failed = true, 0;
     *x = key;
     hash_put(&d->by_chain, i, h, (uint32_t)(d->chains.n - 1));
     return key.stack;
+}
+
+uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p,
+                       bool *cut)
+{
+    walked_stack w;
+    if (!perf_walk_copied(d, s, p, &w)) return cached_stack(d, s, misc, p);
+    *cut = w.end == WALK_CUT;
+    return make_stack(d, s, misc & MISC_CPUMODE, p, &w);
 }

@@ -46,6 +46,7 @@
     X(METADATA, "metadata", "facts about the recording")                                           \
     X(LINE_TICKS, "line_ticks", "how often each line of a function was hit")                       \
     X(STACK_DEPTH, "stack_depth", "frames of a stack that is too deep")                            \
+    X(STACK_COPY, "stack_copy", "callers that a copied stack does not yield")                      \
     X(PROFILE_REFUSED, "profile_refused", "a broken profile was skipped, others were read")        \
     X(VALUE_TYPE, "value_type", "a sample type, its name or its unit")                             \
     X(ATTRIBUTE_TYPE, "attribute_type", "an attribute that is not text became text")               \

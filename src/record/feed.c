@@ -2,6 +2,7 @@
 #include "record/feed.h"
 
 #include "base/time.h"
+#include "collect/object_file.h"
 #include "record/bpf.h"
 #include "sys/process.h"
 #include "base/ban.h"
@@ -38,7 +39,7 @@ static bool map_image(feed *f, const char *root, const image *x, bpf_mapping *ou
                      .mtime_ns = st.st_mtim.tv_nsec};
     uint32_t now = (uint32_t)((r->world.now - r->clock_offset) / NS_PER_S);
     *out = (bpf_mapping){.start = x->start, .end = x->end, .table = TABLE_NONE};
-    if (!elf.n || !tables_bias(elf, x, &out->bias)) return false;
+    if (!elf.n || !object_bias(elf, x->start, x->offset, &out->bias)) return false;
     return table_of(bpf_tables(f->s), &key, elf, now, &out->table, &e);
 }
 

@@ -17,6 +17,7 @@ typedef struct finder {
     find_dirs dirs;
     arena *a;
     found_files *out;
+    bool only_binary;
     char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* lower-case hex of the build id; "": not known */
 } finder;
 
@@ -105,7 +106,7 @@ static bool is_debug_of(finder *f, const found_file *x, const uint32_t *crc)
 static bool try_debug(finder *f, const char *path, const uint32_t *crc)
 {
     found_file x = {0};
-    if (f->out->debug.path || !open_elf(f, path, &x)) return false;
+    if (f->only_binary || f->out->debug.path || !open_elf(f, path, &x)) return false;
     bool useful = elf_has(&x.elf, STR(".symtab")) || elf_has(&x.elf, STR(".debug_info"));
     if (!useful || !is_debug_of(f, &x, crc)) {
         close_elf(&x);
@@ -242,28 +243,44 @@ static void find_alt(finder *f, buf *b)
     f->out->alt_missing = !f->out->alt.path;
 }
 
+/* Finds the binary and, unless only_binary is set, the debug file. */
+static void find_both(finder *f, buf *b)
+{
+    const binary_id *id = f->id;
+    found_files *out = f->out;
+    *out = (found_files){0};
+    find_file(f, b);
+    build_ids ids = out->file.path ? elf_build_ids(&out->file.elf) : (build_ids){0};
+    if (ids.gnu.n)
+        hex_of(ids.gnu, f->gnu);
+    else if (id->gnu.n < sizeof f->gnu)
+        for (size_t i = 0; i < id->gnu.n; i++)
+            f->gnu[i] = (char)(id->gnu.p[i] >= 'A' && id->gnu.p[i] <= 'F' ? id->gnu.p[i] | 0x20
+                                                                          : id->gnu.p[i]);
+    if (strspn(f->gnu, "0123456789abcdef") != strlen(f->gnu))
+        f->gnu[0] = '\0'; /* ignored, because it would become part of a path */
+    find_by_id(f, b);
+    find_by_link(f, b);
+    find_beside(f, b);
+    find_fetched(f, b);
+    if (out->file.path) out->differs = false;
+}
+
 void find_files(const binary_id *id, find_dirs dirs, arena *a, found_files *out)
 {
     finder f = {.id = id, .dirs = dirs, .a = a, .out = out};
     buf b = {0};
-    *out = (found_files){0};
-    find_file(&f, &b);
-    build_ids ids = out->file.path ? elf_build_ids(&out->file.elf) : (build_ids){0};
-    if (ids.gnu.n)
-        hex_of(ids.gnu, f.gnu);
-    else if (id->gnu.n < sizeof f.gnu)
-        for (size_t i = 0; i < id->gnu.n; i++)
-            f.gnu[i] = (char)(id->gnu.p[i] >= 'A' && id->gnu.p[i] <= 'F' ? id->gnu.p[i] | 0x20
-                                                                         : id->gnu.p[i]);
-    if (strspn(f.gnu, "0123456789abcdef") != strlen(f.gnu))
-        f.gnu[0] = '\0'; /* ignored, because it would become part of a path */
-    find_by_id(&f, &b);
-    find_by_link(&f, &b);
-    find_beside(&f, &b);
-    find_fetched(&f, &b);
+    find_both(&f, &b);
     out->debug_is_file = !out->debug.path && out->file.path;
     find_alt(&f, &b);
-    if (out->file.path) out->differs = false;
+    buf_free(&b);
+}
+
+void find_binary(const binary_id *id, find_dirs dirs, arena *a, found_files *out)
+{
+    finder f = {.id = id, .dirs = dirs, .a = a, .out = out, .only_binary = true};
+    buf b = {0};
+    find_both(&f, &b);
     buf_free(&b);
 }
 

@@ -42,6 +42,8 @@ typedef struct found_files {
 
 /* Never fails: files that were not found have no path. */
 void find_files(const binary_id *id, find_dirs dirs, arena *a, found_files *out);
+/* Like find_files, but finds only the binary itself. */
+void find_binary(const binary_id *id, find_dirs dirs, arena *a, found_files *out);
 void find_release(found_files *f);
 
 const elf_file *found_debug(const found_files *f); /* NULL: none */

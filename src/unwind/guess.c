@@ -76,7 +76,7 @@ static bool made_by_hand(const walk *k, unwind_snapshot *s, lookup *l)
 /* Returns whether the object has any rules. */
 static bool has_rules(const unwind_object *o)
 {
-    return o->hdr.n || atomic_load_explicit(&o->table, memory_order_relaxed);
+    return o->hdr.n || o->go.n || atomic_load_explicit(&o->table, memory_order_relaxed);
 }
 
 /* Returns whether ra can be a return address.  In an object it has a rule, or a call precedes it

@@ -2,6 +2,7 @@
  * CIE.  A handler calls this, possibly while another thread unloads the object, so the kernel
  * checks every page of an object that may be unloaded before it is read. */
 #include "unwind/object.h"
+#include "unwind/go_table.h"
 
 #include "arch/syscall.h"
 
@@ -190,7 +191,8 @@ static NOINLINE uint32_t run_fde(const unwind_object *o, const cfi_fde *f, const
     return m.done ? cfi_rule_of(&m, wide) : RULE_NONE;
 }
 
-uint32_t object_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
+/* Returns the rule from .eh_frame. */
+static uint32_t cfi_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
 {
     page_check a = {o, 1};
     cfi_regs regs;
@@ -211,4 +213,10 @@ uint32_t object_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
     hit->end = fde.end;
     uint32_t rule = run_fde(o, &fde, &cie, regs, pc, &hit->wide);
     return rule_kind(rule) == RULE_PLT ? rule_in_stub(rule, pc) : rule;
+}
+
+uint32_t object_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
+{
+    uint32_t rule = cfi_rule(o, pc, hit);
+    return rule == RULE_NONE && o->go.n ? go_rule(&o->go, pc, hit) : rule;
 }

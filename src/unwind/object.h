@@ -27,6 +27,9 @@ typedef struct unwind_object {
     unwind_bytes hdr;    /* .eh_frame_hdr; n = 0: none.  Read on the first lookup */
     unwind_bytes frames; /* the segment with .eh_frame_hdr and .eh_frame */
     unwind_bytes code;   /* its largest executable segment; n = 0: not readable */
+    /* .gopclntab (go_table.h), only of objects that are not unloadable; n = 0: none.  `at` is the
+     * bias of the object. */
+    unwind_bytes go;
 } unwind_object;
 
 /* The bytes of an object: its program headers, and its file if it is not mapped at its run-time

@@ -74,6 +74,7 @@ static bool saved(walk *k, uint8_t how, int32_t at, uintptr_t cfa, uintptr_t *v,
         }
         if (place >= cfa || place < k->f.r.sp - ARCH_RED_ZONE) return true;
     }
+    if (k->copy && is_restored(k, place)) return true;
     *known |= bit;
     return fetch(&k->w, place, v, true);
 }

@@ -55,7 +55,7 @@ ALWAYS_INLINE unwind_result run(walk *k, unwind_snapshot *s, uintptr_t *pcs, siz
     lookup l = {.lean = is_lean};
     while (n < max) {
         uintptr_t pc = k->f.r.pc - (k->f.exact ? 0 : 1);
-        pcs[n++] = pc;
+        pcs[n++] = copy && k->keep_returns ? k->f.r.pc : pc;
         if (!step(k, s, pc, &l, copy)) break;
     }
     return (unwind_result){.n = n, .end = k->end, .guesses = k->guesses};
@@ -82,6 +82,7 @@ unwind_result unwind_copy(unwind_snapshot *s, const unwind_regs *from, unsigned 
               .f = {.r = *from, .exact = !(known & UNWIND_RETURNED)},
               .copy = c,
               .known = known & KNOWN_ALL,
+              .keep_returns = known & UNWIND_KEEP_RETURNS,
               .end = UNWIND_CAPPED};
     return run(&k, s, pcs, max, false, true);
 }

@@ -58,6 +58,7 @@ enum {
     UNWIND_KNOWN_FP = 1,
     UNWIND_KNOWN_THIRD = 2,
     UNWIND_RETURNED = 4, /* from->pc is a return address: another walk has stopped at this caller */
+    UNWIND_KEEP_RETURNS = 8, /* pcs[] gets return addresses of callers unchanged, without - 1 */
 };
 
 /* Like unwind(), but reads stack words only from the copy.  `known` has the bits of the registers

@@ -31,6 +31,7 @@ typedef struct walk {
     const unwind_stack *stack;
     const stack_copy *copy; /* NULL: a live stack */
     unsigned known; /* UNWIND_KNOWN_*: valid registers of the frame; on a live stack always all */
+    bool keep_returns; /* UNWIND_KEEP_RETURNS */
     unwind_end end;
     uint32_t guesses;
 } walk;
@@ -135,6 +136,13 @@ ALWAYS_INLINE bool arrive(walk *k, uintptr_t ra, uintptr_t cfa, uintptr_t fp, ui
     return true;
 }
 
+/* Returns whether a returning function has already restored a register that was saved at `place`.  A
+ * copy does not contain that place, which is below sp. */
+ALWAYS_INLINE bool is_restored(const walk *k, uintptr_t place)
+{
+    return k->f.exact && place < k->f.r.sp;
+}
+
 /* Steps to the caller with a known CFA; registers are saved k words below it.  `copy` is a
  * constant, false for a live stack. */
 ALWAYS_INLINE bool step_cfa(walk *k, uintptr_t cfa, uint32_t fp_k, uint32_t third_k, bool copy)
@@ -143,6 +151,8 @@ ALWAYS_INLINE bool step_cfa(walk *k, uintptr_t cfa, uint32_t fp_k, uint32_t thir
     uintptr_t fp = r->fp, third = r->third, ra;
     if (UNLIKELY(cfa % 8 != 0 || cfa < r->sp + (ARCH_LINK ? 0 : 8)))
         return stop(k, UNWIND_NO_PROGRESS);
+    if (copy && is_restored(k, cfa - 8 * (uintptr_t)fp_k)) fp_k = 0;
+    if (copy && is_restored(k, cfa - 8 * (uintptr_t)third_k)) third_k = 0;
     if (ARCH_LINK) {
         if (!third_k && !k->f.exact)
             return stop(k, UNWIND_NO_PROGRESS); /* the function made a call, so LR is lost */

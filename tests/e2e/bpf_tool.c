@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "collect/tables.h"
 #include "ctx/tls.h"
+#include "collect/object_file.h"
 #include "record/bpf.h"
 #include "sys/file.h"
 #include "sys/process.h"
@@ -107,7 +108,7 @@ static bool map_image(tool *k, uint32_t pid, const image *x, bpf_mapping *out)
     bool vdso = str_eq(x->path, STR("[vdso]"));
     snprintf(name, sizeof name, "/proc/%u/root%.*s", pid, STR_ARG(x->path));
     if (!vdso && (stat(name, &st) != 0 || !file_read_regular(name, 0, &f, &e))) return false;
-    str elf = vdso ? tables_vdso() : f.bytes;
+    str elf = vdso ? object_vdso() : f.bytes;
     key = (table_key){.dev = st.st_dev,
                       .ino = st.st_ino,
                       .size = (uint64_t)st.st_size,
@@ -115,7 +116,7 @@ static bool map_image(tool *k, uint32_t pid, const image *x, bpf_mapping *out)
                       .mtime_ns = st.st_mtim.tv_nsec};
     *out = (bpf_mapping){.start = x->start, .end = x->end, .table = TABLE_NONE};
     bool ok =
-        tables_bias(elf, x, &out->bias) &&
+        object_bias(elf, x->start, x->offset, &out->bias) &&
         table_of(bpf_tables(k->s), &key, elf, (uint32_t)(now_ns() / NS_PER_S), &out->table, &e);
     if (!vdso) file_release(&f);
     return ok;

@@ -60,14 +60,16 @@ typedef struct attr_spec {
     uint32_t type;
     uint64_t config, period, sample_type, read_format, bits;
     int32_t clockid;
+    uint64_t regs_user;
+    uint32_t stack_user;
 } attr_spec;
 
 static inline void put_attr(buf *b, const attr_spec *s)
 {
     u32(b, s->type), u32(b, ATTR), u64(b, s->config), u64(b, s->period);
     u64(b, s->sample_type), u64(b, s->read_format), flags(b, s->bits);
-    zeros(b, 92 - 48);
-    u32(b, (uint32_t)s->clockid);
+    zeros(b, 80 - 48);
+    u64(b, s->regs_user), u32(b, s->stack_user), u32(b, (uint32_t)s->clockid);
     zeros(b, ATTR - 96);
 }
 

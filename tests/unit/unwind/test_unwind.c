@@ -8,17 +8,24 @@
 enum { CODE = 0x400000, CODE_END = 0x401000, JIT = 0x900000, WORDS = 512 };
 
 /* 0x000: sp + 16; 0x100: fp + 16, fp saved; 0x200: the end; 0x300: none; 0x400: wide; 0x700: sp +
- * 32, fp saved */
+ * 32, fp saved; 0x800: sp + 8, fp popped */
 static unwind_row rows[] = {
-    {0x000, RULE_SP | 2 << 3}, {0x100, RULE_FP | 2 << 3 | 2 << 15}, {0x200, RULE_END},
-    {0x300, RULE_NONE},        {0x400, RULE_WIDE | 0 << 3},         {0x500, RULE_WIDE | 1 << 3},
-    {0x600, RULE_NONE},        {0x700, RULE_SP | 4 << 3 | 2 << 15}, {0x800, RULE_NONE},
+    {0x000, RULE_SP | 2 << 3},
+    {0x100, RULE_FP | 2 << 3 | 2 << 15},
+    {0x200, RULE_END},
+    {0x300, RULE_NONE},
+    {0x400, RULE_WIDE | 0 << 3},
+    {0x500, RULE_WIDE | 1 << 3},
+    {0x600, RULE_NONE},
+    {0x700, RULE_SP | 4 << 3 | 2 << 15},
+    {0x800, RULE_SP | 1 << 3 | 2 << 15},
+    {0x900, RULE_NONE},
 };
 static wide_rule wide[] = {
     {.reg = 6, .deref = 1, .offset = -8, .fp = PLACE_BY_FP, .fp_at = 0}, /* a realigned stack */
     {.reg = 10, .offset = 0}, /* known only in an interrupted frame */
 };
-static uint32_t buckets[] = {1, 9, 9};
+static uint32_t buckets[] = {1, 9, 10};
 static const unwind_table table = {CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets),
                                    2,    11};
 static unwind_object code = {.lo = CODE, .hi = CODE_END, .table = &table};
@@ -231,6 +238,35 @@ static void test_copy_bounds(void **state)
     free(s);
 }
 
+/* A returning function has popped the frame pointer, whose place is not in a copy that begins at
+ * sp. */
+static void test_copy_epilogue(void **state)
+{
+    (void)state;
+    unwind_snapshot *s = snapshot();
+    uintptr_t pc[8];
+    memset(words, 0, sizeof words);
+    words[10] = CODE + 0x101;
+    words[20] = at(30);
+    words[21] = CODE + 0x201;
+    unwind_regs from = {.pc = CODE + 0x800, .sp = at(10), .fp = at(20)};
+    stack_copy c = {at(10), &words[10], 100 * sizeof *words};
+    unwind_result u = unwind_copy(s, &from, UNWIND_KNOWN_FP, &c, pc, 8);
+    assert_int_equal(u.end, UNWIND_WHOLE);
+    assert_u64(u.n, 3);
+    assert_u64(pc[1], CODE + 0x100);
+    assert_u64(pc[2], CODE + 0x200);
+    u = unwind_copy(s, &from, UNWIND_KNOWN_FP | UNWIND_KEEP_RETURNS, &c, pc, 8);
+    assert_u64(u.n, 3);
+    assert_u64(pc[0], CODE + 0x800); /* interrupted, not a return address */
+    assert_u64(pc[1], CODE + 0x101);
+    assert_u64(pc[2], CODE + 0x201);
+    from.pc = CODE + 0x801; /* a caller has not popped anything */
+    u = unwind_copy(s, &from, UNWIND_KNOWN_FP | UNWIND_RETURNED, &c, pc, 8);
+    assert_int_equal(u.end, UNWIND_UNREADABLE);
+    free(s);
+}
+
 /* A stub of .plt without a rule, at each of its instructions. */
 static void test_stub(void **state)
 {
@@ -341,8 +377,9 @@ int main(void)
         cmocka_unit_test(test_object_ends),   cmocka_unit_test(test_steps),
         cmocka_unit_test(test_bad_registers), cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_wide),          cmocka_unit_test(test_probes),
-        cmocka_unit_test(test_stub),          cmocka_unit_test(test_missed),
-        cmocka_unit_test(test_copy),          cmocka_unit_test(test_copy_bounds),
+        cmocka_unit_test(test_copy_epilogue), cmocka_unit_test(test_stub),
+        cmocka_unit_test(test_missed),        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy_bounds),
     };
     return cmocka_run_group_tests(tests, map_jit, NULL);
 }
