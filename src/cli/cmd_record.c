@@ -172,12 +172,26 @@ exit_code cmd_record(cli *c)
     return finish(&x, ran);
 }
 
+/* The heap can only be sampled inside the program.  Waits take the place of wall-clock samples. */
+static bool can_record_instead(cli *c, const char *why, err *e)
+{
+    if (c->o.heap)
+        return err_set(
+            e, ERR_UNSUPPORTED,
+            "%s, so --heap is not possible; without it, kiln records the program from outside",
+            why);
+    c->o.off_cpu = c->o.wall || c->o.every;
+    return true;
+}
+
 exit_code record_instead(cli *c, const char *path, str title, const char *why)
 {
     record_run x = {.r = {.c = c, .path = path, .title = title}, .has_program = true};
     err e = {0};
-    cli_note(c, "%s; recording from outside instead, as `kiln record` does", why);
-    bool ok = record_options(&x, &e) && run_choose_files(&x.r, title, &e);
+    bool ok = can_record_instead(c, why, &e);
+    if (ok) cli_note(c, "%s; recording from outside instead, as `kiln record` does", why);
+    c->o.every = NULL; /* of `kiln run`: the interval of wall-clock sampling */
+    ok = ok && record_options(&x, &e) && run_choose_files(&x.r, title, &e);
     if (!ok) cli_fail_err(c, NULL, &e);
     bool ran = ok && run_can_write(&x.r) && execute(&x);
     if (ran) write_results(&x);

@@ -1,7 +1,7 @@
 /* `kiln run`: checks everything that can fail before the program starts, runs it, and writes
  * profile, report and summary afterwards.  run.h lists the other parts.  The exit status is that of
  * the program. */
-#include "cli/run.h"
+#include "cli/record.h"
 
 #include "base/time.h"
 #include "sys/temp.h"
@@ -106,6 +106,14 @@ static exit_code finish(run *r, bool ran)
     return c->worst;
 }
 
+/* Records a program that cannot take the probe from outside. */
+static exit_code from_outside(run *r, const err *why)
+{
+    exit_code code = record_instead(r->c, r->path, r->title, why->msg);
+    arena_free(&r->arena);
+    return code;
+}
+
 exit_code cmd_run(cli *c)
 {
     run r = {.c = c, .title = input_title(c->args[0])};
@@ -113,12 +121,14 @@ exit_code cmd_run(cli *c)
     c->fd = STDERR_FILENO;
     c->term = c->term_err;
     bool ran = false;
-    if (!choose_rates(&r, &e) || !run_choose_files(&r, r.title, &e))
+    if (!choose_rates(&r, &e) || !run_choose_files(&r, r.title, &e)) {
         cli_fail_err(c, NULL, &e);
-    else if (!run_target(&r, c->args[0], &e))
+    } else if (!run_target(&r, c->args[0], &e)) {
+        if (e.code == ERR_UNSUPPORTED) return from_outside(&r, &e);
         cannot_run(&r, c->args[0], &e);
-    else
+    } else {
         ran = run_can_write(&r) && execute(&r);
+    }
     if (ran) write_results(&r);
     return finish(&r, ran);
 }

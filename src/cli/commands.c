@@ -10,17 +10,19 @@ static const command all_commands[COMMAND_COUNT] = {
             .name = "run",
             .args = "PROGRAM [ARG]...",
             .summary = "run a program and show where its time goes",
-            .about = "Runs a program with Kiln's profiler preloaded, without rebuilding it and "
-                     "without root. The program keeps its own input, output, signals and exit "
-                     "status, and processes that it starts are profiled as well. At the end kiln "
-                     "prints what was captured, what was lost, the overhead of the profiler and a "
-                     "table of functions to standard error, and writes PROGRAM.otlp and the "
-                     "report PROGRAM.html.\n\n"
-                     "kiln does not start a program that cannot preload libraries (statically "
-                     "linked, setuid, or for another architecture) and exits with 3. Otherwise "
-                     "the exit status is that of the program; 126 if it cannot be executed, 127 "
-                     "if it is not found, and 3 if it succeeded but its profile could not be "
-                     "written.",
+            .about =
+                "Runs a program with Kiln's profiler preloaded, without rebuilding it and "
+                "without root. The program keeps its own input, output, signals and exit "
+                "status, and processes that it starts are profiled as well. At the end kiln "
+                "prints what was captured, what was lost, the overhead of the profiler and a "
+                "table of functions to standard error, and writes PROGRAM.otlp and the "
+                "report PROGRAM.html.\n\n"
+                "A program that cannot preload libraries (statically linked, musl, setuid) is "
+                "recorded from outside, as kiln record does; where that is not permitted, kiln "
+                "exits with 3. Otherwise the exit status is that of the program; 126 if it cannot "
+                "be executed, 127 "
+                "if it is not found, and 3 if it succeeded but its profile could not be "
+                "written.",
             .examples = {{"Find where the time goes", "kiln run ./app --its --options"},
                          {"Include waiting threads and allocations",
                           "kiln run --wall --heap ./app"},

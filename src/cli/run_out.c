@@ -151,7 +151,7 @@ static void put_account(run *r, buf *t)
     if (a.unseen * UNSEEN_SHARE > a.used)
         run_tail(t,
                  "%s not observed: process exit, threads that block the signal, static programs, "
-                 "programs that clear LD_PRELOAD",
+                 "programs that clear LD_PRELOAD (kiln record observes the last two)",
                  human_duration(a.unseen, some));
     if (a.beyond * UNSEEN_SHARE > a.used)
         run_tail(t, "%s of it in processes that their parents did not wait for",
@@ -259,7 +259,7 @@ static void put_empty(run *r, buf *t)
     if (r->n_samples || r->live) return;
     if (!r->all.processes)
         buf_z(t, "nothing: the probe did not start in the program; check whether it clears "
-                 "LD_PRELOAD or starts statically linked programs");
+                 "LD_PRELOAD or starts statically linked programs; kiln record profiles both");
     else
         buf_printf(t,
                    "nothing: the program used %s of CPU time, and kiln takes one sample for every "

@@ -10,12 +10,7 @@
 
 enum { SCRIPT_LINE = 256 }; /* maximum length of a #! line in the kernel */
 
-#define ALTERNATIVE "; alternative: perf record -g, then kiln top perf.data"
-
-static bool decline(err *e, const char *why)
-{
-    return err_set(e, ERR_UNSUPPORTED, "%s" ALTERNATIVE, why);
-}
+static bool decline(err *e, const char *why) { return err_set(e, ERR_UNSUPPORTED, "%s", why); }
 
 static const char *machine_name(const elf_file *f)
 {
@@ -50,8 +45,7 @@ static bool fits_elf(run *r, str bytes, err *e)
     if (!read) {
         ok = true; /* the kernel will report the error */
     } else if (f.machine != ARCH_MACHINE || !f.is64) {
-        ok = err_set(e, ERR_UNSUPPORTED,
-                     "the program is built for %s and the agent for %s" ALTERNATIVE,
+        ok = err_set(e, ERR_UNSUPPORTED, "the program is built for %s and the agent for %s",
                      machine_name(&f), ARCH_NAME);
     } else if (!loader.n) {
         ok = decline(e, "the program is statically linked: the loader cannot preload the probe");

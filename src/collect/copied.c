@@ -145,6 +145,7 @@ static bool open_object(copied_walk *w, const walk_space *s, const walk_map *m, 
         bytes = object_vdso();
     if (!bytes.n || !object_of_file(bytes, m->start, m->offset, o)) return false;
     object_add_go(bytes, m->start, m->offset, o);
+    object_add_rules(bytes, m->start, m->offset, &w->a, o);
     if (o->lo < m->start) o->lo = (uintptr_t)m->start;
     if (o->hi > m->limit) o->hi = (uintptr_t)m->limit;
     return o->machine == ARCH_MACHINE && o->lo < o->hi;

@@ -2,6 +2,7 @@
 #include "collect/object_file.h"
 
 #include "objfile/elf.h"
+#include "unwind/cfi.h"
 #include "unwind/go_table.h"
 
 #include <sys/auxv.h>
@@ -62,6 +63,32 @@ bool object_bias(str bytes, uint64_t start, uint64_t offset, uint64_t *bias)
     if (!read_source(bytes, start, offset, &s)) return false;
     *bias = s.bias;
     return true;
+}
+
+str object_eh_frame(str bytes, uint64_t *address)
+{
+    elf_file f;
+    arena scratch = {.budget = 4 << 20};
+    str found = {0};
+    const elf_section *x =
+        elf_read(bytes, &scratch, &f, NULL) ? elf_section_named(&f, STR(".eh_frame")) : NULL;
+    if (x && x->addr && x->offset < bytes.n && x->size <= bytes.n - x->offset) {
+        found = (str){bytes.p + x->offset, x->size};
+        *address = x->addr;
+    }
+    arena_free(&scratch);
+    return found;
+}
+
+void object_add_rules(str bytes, uint64_t start, uint64_t offset, arena *a, unwind_object *o)
+{
+    uint64_t bias;
+    cfi_source s = {.text_lo = o->lo, .text_hi = o->hi, .machine = o->machine};
+    if (o->hdr.n || !object_bias(bytes, start, offset, &bias)) return;
+    s.eh_frame = object_eh_frame(bytes, &s.address);
+    s.address += bias;
+    unwind_table *t = s.eh_frame.n ? arena_new(a, unwind_table, 1) : NULL;
+    if (t && cfi_compile(&s, a, t, NULL, NULL)) atomic_store(&o->table, t);
 }
 
 void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include "base/ban.h"
 
-enum { FILES = 1024 };
+enum { FILES = 1024, COMPILED_BYTES = 32 << 20 };
 
 typedef struct table_file {
     dev_t dev;
@@ -18,17 +18,32 @@ typedef struct table_file {
     file_bytes f;
 } table_file;
 
+/* The rules of a file without .eh_frame_hdr, at one place. */
+typedef struct compiled {
+    const char *file; /* its bytes */
+    uintptr_t lo;
+    const unwind_table *table; /* NULL: it has none */
+} compiled;
+
 struct table_files {
     table_file v[FILES];
     size_t n;
+    arena mem; /* holds the compiled rules */
+    VEC(compiled) compiled;
 };
 
-table_files *table_files_open(void) { return calloc(1, sizeof(table_files)); }
+table_files *table_files_open(void)
+{
+    table_files *f = calloc(1, sizeof *f);
+    if (f) f->mem.budget = COMPILED_BYTES;
+    return f;
+}
 
 void table_files_close(table_files *f)
 {
     if (!f) return;
     for (size_t i = 0; i < f->n; i++) file_release(&f->v[i].f);
+    arena_free(&f->mem);
     free(f);
 }
 
@@ -69,12 +84,28 @@ str tables_file(table_files *f, const char *root, str path, struct stat *st)
 
 /* ---- objects ---- */
 
+/* Adds the compiled rules of a file without .eh_frame_hdr.  Each file and place is compiled once. */
+static void add_rules(table_files *f, str bytes, const image *x, unwind_object *o)
+{
+    if (o->hdr.n) return;
+    for (size_t i = 0; i < f->compiled.n; i++) {
+        const compiled *c = &f->compiled.v[i];
+        if (c->file != bytes.p || c->lo != o->lo) continue;
+        atomic_store(&o->table, c->table);
+        return;
+    }
+    object_add_rules(bytes, x->start, x->offset, &f->mem, o);
+    compiled *c = vec_push(&f->mem, &f->compiled);
+    if (c) *c = (compiled){bytes.p, o->lo, atomic_load(&o->table)};
+}
+
 static bool open_object(table_files *f, const char *root, const image *x, unwind_object *o)
 {
     struct stat st;
     str bytes = tables_file(f, root, x->path, &st);
     if (!object_of_file(bytes, x->start, x->offset, o)) return false;
     object_add_go(bytes, x->start, x->offset, o);
+    add_rules(f, bytes, x, o);
     return true;
 }
 
