@@ -39,11 +39,22 @@ table_files *table_files_open(void)
     return f;
 }
 
+void table_files_reset(table_files *f)
+{
+    for (size_t i = 0; i < f->n; i++) file_release(&f->v[i].f);
+    arena_free(&f->mem);
+    *f = (table_files){.mem = {.budget = COMPILED_BYTES}};
+}
+
+bool table_files_full(const table_files *f)
+{
+    return f->n > FILES / 4 * 3 || f->mem.used > COMPILED_BYTES / 4 * 3;
+}
+
 void table_files_close(table_files *f)
 {
     if (!f) return;
-    for (size_t i = 0; i < f->n; i++) file_release(&f->v[i].f);
-    arena_free(&f->mem);
+    table_files_reset(f);
     free(f);
 }
 

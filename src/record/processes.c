@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "model/model.h"
+#include "sys/process.h"
 #include "base/ban.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -117,7 +118,8 @@ static void on_born(void *ctx, uint32_t pid, uint32_t parent, uint32_t tid, uint
 {
     recorder *r = ctx;
     (void)tid;
-    if (pid == parent || !recorder_follows(r, parent) || !recorder_follow(r, pid)) return;
+    if (pid == parent || !recorder_follows(r, parent)) return;
+    if (r->o.target == RECORD_PIDS && !recorder_follow(r, pid)) return;
     space *s = recorder_space(r, pid, recorder_unix(r, time));
     const space *of = recorder_find(r, parent);
     if (!s || s->images.v.n) return;
@@ -125,13 +127,25 @@ static void on_born(void *ctx, uint32_t pid, uint32_t parent, uint32_t tid, uint
     if (of) space_inherit(s, of);
 }
 
+/* Returns whether threads other than the first one still run. */
+static bool has_threads(uint32_t pid)
+{
+    arena a = {.budget = 16 << 20};
+    u32s tids = {0};
+    bool more = process_threads((int)pid, &a, &tids, NULL) && (tids.n > 1 || tids.v[0] != pid);
+    arena_free(&a);
+    return more;
+}
+
 static void on_ended(void *ctx, uint32_t pid, uint32_t tid, uint64_t time)
 {
     recorder *r = ctx;
     space *s = recorder_find(r, pid);
-    if (s && pid == tid) s->ended_at = recorder_unix(r, time);
+    if (s) s->leader_ended |= pid == tid;
+    if (!(s ? s->leader_ended : pid == tid) || has_threads(pid)) return;
+    if (s) s->ended_at = recorder_unix(r, time);
     size_t at = followed_at(r, pid);
-    if (pid != tid || at == r->followed.n) return;
+    if (at == r->followed.n) return;
     r->followed.v[at] = r->followed.v[--r->followed.n];
     if (!r->followed.n && r->o.target == RECORD_PIDS) atomic_store(&r->done, true);
 }

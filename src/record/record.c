@@ -149,6 +149,13 @@ static void flush_all(recorder *r)
     r->flushed_at = r->world.now;
 }
 
+/* Closes the files of programs, of which a busy machine has thousands over time. */
+static void drop_files(recorder *r)
+{
+    for (size_t i = 0; i < r->spaces.n; i++) space_drop_rules(r->spaces.v[i]);
+    table_files_reset(r->world.files);
+}
+
 static void pass(recorder *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -157,6 +164,8 @@ static void pass(recorder *r)
     bool due = r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns;
     if (due && r->feed) feed_settle(r->feed, false);
     if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
+    if (table_files_full(r->world.files)) drop_files(r);
+    for (size_t i = 0; i < r->spaces.n; i++) space_follow(r->spaces.v[i], &r->world);
     count(r);
     pthread_mutex_unlock(&r->lock);
 }

@@ -151,11 +151,13 @@ void space_describe(space *s, const space_world *w)
 
 static void read_published(space *s)
 {
+    bool had = s->published.has;
     if (!s->images.published) return;
-    if (s->published.has)
+    if (had)
         published_refresh(&s->published, s->pid);
     else
         published_read(&s->published, s->pid, s->images.published);
+    if (s->published.has != had) s->published_in_bpf = false; /* the place of its spans */
 }
 
 bool space_read_maps(space *s, const space_world *w)
@@ -174,6 +176,12 @@ bool space_read_maps(space *s, const space_world *w)
     s->changed_at = first ? s->seen_at : w->now;
     s->published_in_bpf = false;
     return true;
+}
+
+void space_follow(space *s, const space_world *w)
+{
+    uint64_t age = w->now - s->seen_at, pause = age / 2 > NS_PER_S ? age / 2 : NS_PER_S;
+    if (!s->published.has && s->maps_at && w->now - s->maps_at > pause) (void)space_read_maps(s, w);
 }
 
 void space_inherit(space *s, const space *parent)
@@ -357,6 +365,11 @@ void space_flushed(space *s, uint64_t time)
     s->start = time;
     for (size_t i = 0; i < s->threads.n; i++) s->threads.v[i].last = s->threads.v[i].last_stack = 0;
     images_forget(&s->images, time > 5 * NS_PER_S ? time - 5 * NS_PER_S : 0, true);
+    space_drop_rules(s);
+}
+
+void space_drop_rules(space *s)
+{
     foreign_close(s->rules);
     s->rules = NULL;
 }

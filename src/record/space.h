@@ -30,6 +30,7 @@ typedef struct space {
     uint64_t changed_at; /* time of the last change of its mappings */
     uint64_t ended_at;   /* 0: it runs */
     bool opened;         /* its resource was read */
+    bool leader_ended;   /* its first thread has ended; others may run */
     bool kernel_thread;
     bool published_in_bpf; /* BPF programs have its mappings of changed_at */
     int root;              /* descriptor of its root directory; -1: the same as kiln's */
@@ -93,3 +94,7 @@ NODISCARD bool space_profiles(space *s, const space_world *w, profiles_in *in, a
                               bool *found, err *e);
 /* Empties the batch. */
 void space_flushed(space *s, uint64_t time);
+/* Frees the unwind rules; the next walk builds them again. */
+void space_drop_rules(space *s);
+/* Looks for a process context that the program has published meanwhile, at growing intervals. */
+void space_follow(space *s, const space_world *w);
