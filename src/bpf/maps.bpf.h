@@ -109,6 +109,8 @@ struct {
 enum {
     WINDOW_WORDS = 256, /* of the stack, read at once */
     CACHE_SLOTS = 2048,
+    CODE_BEFORE = 16,  /* bytes of code before pc */
+    CODE_AHEAD = 2032, /* and from pc on; together a power of two */
     BODY_WORDS = 256 + BPF_COPY_MAX / 8 + BPF_PAGE / 8,
 };
 
@@ -134,7 +136,15 @@ struct walk {
     uint8_t guess; /* the frame was reached without a rule */
     uint8_t guesses;
     uint8_t end, hand; /* BPF_END_*, BPF_HAND_* */
-    uint8_t unused[7];
+    uint8_t own;       /* code.bpf.h: the search is still inside the function */
+    uint8_t unused[6];
+};
+
+/* How a function leaves its frame: code_exit of arch/code.h. */
+struct code_exit {
+    uint32_t by_fp, reload, reload_at, size, fp, third;
+    uint32_t end; /* byte after the instruction to read */
+    uint32_t unused;
 };
 
 /* Memory of one CPU.  Values of per-CPU maps are limited to 32 KiB, so these are entries of arrays,
@@ -149,8 +159,10 @@ struct scratch {
         uint64_t body[128]; /* a power of two, for the verifier */
     } attrs;
     struct walk w;
-    struct bpf_rec_copy head;  /* regs.gpr: registers of the first frame */
-    uint64_t body[BODY_WORDS]; /* user and kernel addresses, then the copy */
+    struct code_exit exit;
+    uint8_t code[CODE_BEFORE + CODE_AHEAD]; /* around pc; used as a ring, for the verifier */
+    struct bpf_rec_copy head;               /* regs.gpr: registers of the first frame */
+    uint64_t body[BODY_WORDS];              /* user and kernel addresses, then the copy */
 };
 
 struct {

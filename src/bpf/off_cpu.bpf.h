@@ -66,10 +66,8 @@ INLINE void missed_enter(struct scratch *s, struct task_struct *t, struct thread
 
 /* ---- switch-out ---- */
 
-static __attribute__((noinline)) void leave(void *ctx, struct scratch *s, struct task_struct *t,
-                                            uint32_t state, uint64_t now)
+INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t state, uint64_t now)
 {
-    if (!s) return;
     struct thread *p = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!p) {
         s->n.storage_failed++;

@@ -162,7 +162,7 @@ struct bpf_rec_off {
     uint64_t start, end, runnable;   /* runnable: time; 0: never before the end */
     uint64_t value;                  /* end - start, or keep_ns */
     uint64_t stack, on_ns;
-    uint64_t short_count, short_ns;
+    uint64_t since, short_count, short_ns;
     uint32_t state; /* task->__state; 0: runnable */
     int32_t syscall;
     struct bpf_ids ids;

@@ -69,6 +69,7 @@ INLINE void put_interval(struct bpf_rec_off *r, struct task_struct *t, const str
     r->value = end - start;
     r->stack = p->stack;
     r->on_ns = p->on_ns;
+    r->since = p->since;
     r->short_count = p->short_count;
     r->short_ns = p->short_ns;
     r->state = p->state;

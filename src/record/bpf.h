@@ -122,7 +122,7 @@ typedef struct bpf_event {
 
     /* OFF_CPU, EXIT, RUNNING: intervals below off_cpu_min_ns since the thread was first seen */
     uint64_t short_count, short_ns;
-    uint64_t since; /* EXIT, RUNNING: time at which the thread was first seen */
+    uint64_t since; /* time at which the thread was first seen */
     bool last;      /* EXIT: last thread of its process */
 } bpf_event;
 

@@ -13,6 +13,7 @@ enum {
     RATE_MS = 200, /* time between adjustments of the rate */
     KEEP_FIRST_NS = 10 * 1000,
     KEEP_MIN_NS = 1000,
+    KEEP_STEP = 16, /* maximum factor of one adjustment */
 };
 
 /* ---- stacks ---- */
@@ -189,6 +190,7 @@ static void on_off_cpu(bpf_source *s, const struct bpf_rec_off *r)
                     .still_open = r->flags & BPF_OFF_OPEN,
                     .continued = r->flags & BPF_OFF_CONTINUED,
                     .estimate = r->value > r->end - r->start,
+                    .since = r->since,
                     .short_count = r->short_count,
                     .short_ns = r->short_ns};
     if (r->flags & BPF_OFF_WOKEN) {
@@ -314,8 +316,10 @@ static void adjust(bpf_source *s)
     if (!s->o.off_cpu || passed < RATE_MS * NS_PER_MS) return;
     uint64_t n = bpf_kernel_count(s).intervals, max = s->o.off_cpu_rate;
     uint64_t rate = (n - s->rated_intervals) * NS_PER_S / passed, keep = s->programs->bss->keep_ns;
+    /* The number of short intervals kept is proportional to 1 / keep_ns. */
     if (s->rated_at && rate > max)
-        keep = keep ? keep + keep * (rate - max > max ? max : rate - max) / max : KEEP_FIRST_NS;
+        keep =
+            keep ? keep * (rate < KEEP_STEP * max ? rate : KEEP_STEP * max) / max : KEEP_FIRST_NS;
     else if (rate < max / 2)
         keep /= 2;
     s->programs->bss->keep_ns = keep < KEEP_MIN_NS ? 0 : keep;
