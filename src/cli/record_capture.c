@@ -13,7 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 100, STATUS_MS = 500 };
+enum {
+    TICK_MS = 100,
+    STATUS_MS = 500,
+    LIVE_BYTES = 48 << 20, /* for the debug information of a program, while profiles are sent */
+};
 
 extern char **environ;
 
@@ -35,6 +39,7 @@ static bool on_name(void *ctx, model *m, const char *root, const char *perf_map,
     o.modules = &x->r.modules;
     o.progress = NULL;
     o.module.dirs.root = root;
+    if (x->r.live) o.module.max_debug = o.module.max_memory = LIVE_BYTES;
     if (perf_map) o.perf_map = perf_map;
     return symbolize(m, &o, a, &report, e);
 }

@@ -12,6 +12,7 @@
 enum {
     PARTS_BYTES = 64 << 20, /* limit of profiles in memory; more are written to files in TMPDIR */
     CLOSE_MS = 5000,        /* timeout of the exporter at the end */
+    QUEUE_BYTES = 24 << 20, /* limit of profiles that wait for the receiver */
 };
 
 /* ---- environment ---- */
@@ -49,7 +50,8 @@ bool run_open_exporter(run *r, err *e)
     if (!r->live) return true;
     if (!read_receiver(r, e)) return false;
     exporter_opts o = {
-        .sender = {.config = &r->net, .agent = "kiln-run/" KILN_VERSION, .say = warn, .ctx = r}};
+        .sender = {.config = &r->net, .agent = "kiln-run/" KILN_VERSION, .say = warn, .ctx = r},
+        .max_queue = QUEUE_BYTES};
     r->exporter = exporter_open(&o, e);
     return r->exporter != NULL;
 }

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 enum {
-    MAPPINGS_MAX = 8192, /* per process; code in others counts as generated at run time */
-    FRAMES_MAX = 127,    /* of the BPF walk */
+    MAPPINGS_MAX = 8192,    /* per process; code in others counts as generated at run time */
+    TABLE_BYTES = 16 << 20, /* node with its libraries needs 5 MiB */
+    FRAMES_MAX = 127,       /* of the BPF walk */
 };
 
 #define THREAD_CONTEXT "otel_thread_ctx_v1"
@@ -254,6 +255,7 @@ feed *feed_open(recorder *r, err *e)
                   .kernel = r->o.kernel,
                   .aggregate = r->o.aggregate,
                   .stats = true,
+                  .table_bytes = TABLE_BYTES,
                   .filter = filters[r->o.target],
                   .cgroup = r->o.cgroup,
                   .off_cpu_min_ns = r->o.off_cpu_min_ns,

@@ -6,6 +6,7 @@
 #include "sys/file.h"
 #include "base/ban.h"
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 enum {
     DRAIN_MS = 100,
-    BATCHES_BYTES = 48 << 20, /* of all batches; beyond it all are delivered */
+    BATCHES_BYTES = 12 << 20, /* of all batches; beyond it all are delivered */
     FRAMES_MAX = 1024,
 };
 
@@ -147,6 +148,7 @@ static void flush_all(recorder *r)
     for (size_t i = 0; i < r->spaces.n; i++)
         if (r->spaces.v[i]->batch) recorder_flush(r, r->spaces.v[i]);
     r->flushed_at = r->world.now;
+    malloc_trim(0); /* a recorder runs for months; its peaks should not stay */
 }
 
 /* Closes the files of programs, of which a busy machine has thousands over time. */
