@@ -16,7 +16,7 @@
 enum {
     TICK_MS = 100,
     STATUS_MS = 500,
-    LIVE_BYTES = 48 << 20, /* for the debug information of a program, while profiles are sent */
+    LIVE_BYTES = 16 << 20, /* for the debug information of a program, while profiles are sent */
 };
 
 extern char **environ;
