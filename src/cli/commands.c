@@ -37,18 +37,19 @@ static const command all_commands[COMMAND_COUNT] = {
     [COMMAND_RECORD] =
         {
             .name = "record",
-            .args = "[-p PID | -a | --cgroup DIR | PROGRAM [ARG]...]",
+            .args = "-p PID | -a | --cgroup DIR | PROGRAM [ARG]...",
             .summary = "record running processes, or the whole machine, from outside",
             .about = "Records processes without running code inside them: processes that already "
                      "run, statically linked programs, containers, or the whole machine. With BPF "
-                     "(root, or CAP_BPF and CAP_PERFMON) the kernel walks the stacks by Kiln's "
-                     "unwind tables, and --off-cpu records each wait with its duration. Without "
-                     "these privileges, perf events copy the stacks of your own processes.\n\n"
+                     "(root, or CAP_BPF and CAP_PERFMON; Linux 5.19 or newer) the kernel unwinds "
+                     "the stacks with Kiln's tables, and --off-cpu records each wait with its "
+                     "duration. Without these privileges, perf events copy the stacks of your own "
+                     "processes, and kiln unwinds the copies.\n\n"
                      "At the end kiln prints what was captured, what was lost, the cost of the "
                      "recorder and tables of functions to standard error, and writes "
                      "PROGRAM.otlp and the report PROGRAM.html. ^C ends the recording. The exit "
-                     "status is 0 unless the recording failed; with a PROGRAM it is the "
-                     "program's.",
+                     "status is 0 unless the recording failed; if kiln started a PROGRAM, it is "
+                     "that of the program.",
             .examples = {{"Record a running process for half a minute",
                           "kiln record -p 4711 --duration 30s"},
                          {"Show what its threads wait for",

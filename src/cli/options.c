@@ -209,7 +209,7 @@ static const option_desc all_options[] = {
      "Write the profile to FILE, in the format that its name implies (default PROGRAM.otlp; an "
      "existing PROGRAM.otlp is renamed to PROGRAM.otlp.old)."},
     {"pid", 'p', OPTION_LIST, AT(pids), IN(RECORD), "PID", NULL,
-     "Record these processes, their threads, and the processes that they start. Several are "
+     "Record this process, its threads, and the processes that it starts. Several ids are "
      "separated by commas."},
     {"all", 'a', OPTION_FLAG, AT(whole_machine), IN(RECORD), NULL, NULL,
      "Record every process of the machine (needs root or CAP_PERFMON)."},
@@ -221,14 +221,15 @@ static const option_desc all_options[] = {
      "Also record each wait of each thread with its stack, start, duration and reason (needs "
      "root, or CAP_BPF and CAP_PERFMON)."},
     {"off-cpu-min", 0, OPTION_TEXT, AT(off_cpu_min), IN(RECORD), "TIME", NULL,
-     "Leave out shorter waits, such as 1ms; they are counted. Default: none."},
+     "Leave out waits shorter than TIME, such as 1ms; the summary has their number and sum. "
+     "Implies --off-cpu."},
     {"kernel", 0, OPTION_FLAG, AT(kernel_stacks), IN(RECORD), NULL, NULL,
-     "Also record kernel stacks (needs root or CAP_PERFMON)."},
+     "Also record kernel stacks and kernel threads (needs root or CAP_PERFMON)."},
     {"every", 0, OPTION_TEXT, AT(every), IN(RECORD), "TIME", NULL,
      "With --to: send a batch at this interval (default 10s, at least 1s)."},
     {"aggregate", 0, OPTION_FLAG, AT(aggregate), IN(RECORD), NULL, NULL,
-     "Count equal CPU observations in the kernel instead of keeping the time of each: smaller "
-     "files, without heat maps and lanes."},
+     "With BPF: count equal CPU observations in the kernel instead of keeping the time of each. "
+     "Files are smaller, but have no heat maps and lanes."},
     {"mode", 0, OPTION_CHOICE, AT(record_mode), IN(RECORD), "MODE", "auto perf bpf",
      "auto (default) uses BPF where the kernel and the privileges permit it, otherwise perf "
      "events."},
