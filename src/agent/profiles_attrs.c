@@ -86,11 +86,11 @@ static void add_context(making *m, uint32_t at)
     }
 }
 
-/* A thread that is ready to run but off-CPU waits for a processor. */
+/* A thread that is ready to run but off-CPU waits for a processor: the proposal's word for it. */
 static void add_state(making *m, const agent_sample *s)
 {
     bool ready = s->kind == SAMPLE_OFF_CPU && s->state == 'R';
-    str ours = ready ? STR("UNSCHEDULED") : str_of(profiles_state_name(s->state));
+    str ours = ready ? STR("unscheduled") : str_of(profiles_state_name(s->state));
     add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), thread_state_word(ours)));
     if (thread_state_has_detail(ours))
         add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), ours));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include "base/ban.h"
 
-enum { FILES = 1024, COMPILED_BYTES = 32 << 20 };
+enum { FILES = 1024, COMPILED_BYTES = 16 << 20, HELD_BYTES = 8 << 20 };
 
 typedef struct table_file {
     dev_t dev;
@@ -27,8 +27,8 @@ typedef struct compiled {
 
 struct table_files {
     table_file v[FILES];
-    size_t n;
-    arena mem; /* holds the compiled rules */
+    size_t n, held; /* held: bytes of files that are not mapped */
+    arena mem;      /* holds the compiled rules */
     VEC(compiled) compiled;
 };
 
@@ -48,7 +48,7 @@ void table_files_reset(table_files *f)
 
 bool table_files_full(const table_files *f)
 {
-    return f->n > FILES / 4 * 3 || f->mem.used > COMPILED_BYTES / 4 * 3;
+    return f->n > FILES / 4 * 3 || f->mem.used > COMPILED_BYTES / 2 || f->held > HELD_BYTES;
 }
 
 void table_files_close(table_files *f)
@@ -84,6 +84,7 @@ static str file_of(table_files *f, const char *root, str path, struct stat *st)
         .dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .changed = st->st_mtim};
     if (!file_read_regular(name, 0, &t->f, NULL)) return (str){0};
     file_sparse(&t->f);
+    f->held += t->f.mapped ? 0 : t->f.bytes.n;
     f->n++;
     return t->f.bytes;
 }

@@ -14,7 +14,7 @@ NODISCARD table_files *table_files_open(void);
 void table_files_close(table_files *f);
 /* Closes all files.  No result of tables_make or tables_file may be in use. */
 void table_files_reset(table_files *f);
-/* Returns whether few more files can be opened. */
+/* Returns whether the files take much memory, so that a reset is due. */
 bool table_files_full(const table_files *f);
 
 /* Builds the objects of a process from its mappings; `root` is its root directory, such as

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 enum {
-    KEEP_NS = 2000 * 1000000, /* samples of an ended process may still be in a ring */
+    KEEP_NS = 2000 * 1000000,     /* samples of an ended process may still be in a ring */
+    KEEP_MANY_NS = 300 * 1000000, /* with more than MANY processes */
+    MANY = 256,
     SPACES_MAX = 65536,
     SWEEP_NS = 1000 * 1000000, /* between two searches for processes whose end was not reported */
 };
@@ -180,7 +182,8 @@ void recorder_reap(recorder *r, bool all)
     bool freed = false;
     for (size_t i = 0; i < r->spaces.n; i++) {
         space *s = r->spaces.v[i];
-        bool old = s->ended_at && r->world.now > s->ended_at + KEEP_NS;
+        uint64_t keep = r->spaces.n > MANY ? KEEP_MANY_NS : KEEP_NS;
+        bool old = s->ended_at && r->world.now > s->ended_at + keep;
         if (!old && !all) continue;
         recorder_flush(r, s);
         if (r->feed && old) feed_forget(r->feed, s->pid);

@@ -44,7 +44,7 @@ void space_close(space *s)
 {
     if (!s) return;
     batch_close(s->batch);
-    foreign_close(s->rules);
+    space_drop_rules(s);
     images_close(&s->images);
     published_free(&s->published);
     if (s->root >= 0) close(s->root);
@@ -126,7 +126,7 @@ static void read_status(space *s)
     s->kernel_thread = text.n && !strstr(text.p, "\nVmSize:");
 }
 
-void space_describe(space *s, const space_world *w)
+void space_describe(space *s, space_world *w)
 {
     if (s->opened) return;
     s->opened = true;
@@ -160,7 +160,7 @@ static void read_published(space *s)
     if (s->published.has != had) s->published_in_bpf = false; /* the place of its spans */
 }
 
-bool space_read_maps(space *s, const space_world *w)
+bool space_read_maps(space *s, space_world *w)
 {
     if (s->ended_at || (s->maps_at && w->now - s->maps_at < READ_MAPS_NS)) return false;
     size_t before = s->images.v.n;
@@ -178,7 +178,7 @@ bool space_read_maps(space *s, const space_world *w)
     return true;
 }
 
-void space_follow(space *s, const space_world *w)
+void space_follow(space *s, space_world *w)
 {
     uint64_t age = w->now - s->seen_at, pause = age / 2 > NS_PER_S ? age / 2 : NS_PER_S;
     if (!s->published.has && s->maps_at && w->now - s->maps_at > pause) (void)space_read_maps(s, w);
@@ -297,14 +297,18 @@ const char *space_root(const space *s, char out[64])
     return out;
 }
 
-unwind_snapshot *space_rules(space *s, const space_world *w)
+unwind_snapshot *space_rules(space *s, space_world *w)
 {
     if (!s->maps_at && !s->ended_at) (void)space_read_maps(s, w);
     if (s->rules && s->rules_at == s->changed_at) return s->rules;
     char root[64];
-    foreign_close(s->rules);
+    space_drop_rules(s);
     s->rules = tables_make(w->files, space_root(s, root), &s->images);
     s->rules_at = s->changed_at;
+    space **entry = &w->ruled[w->next_ruled++ % RULED_MAX];
+    if (*entry) space_drop_rules(*entry);
+    *entry = s;
+    s->ruled = entry;
     return s->rules;
 }
 
@@ -316,7 +320,7 @@ static bool all_known(const space *s, const uintptr_t *pcs, size_t n, uint64_t t
     return true;
 }
 
-unwind_result space_walk(space *s, const space_world *w, uint64_t time, const unwind_regs *from,
+unwind_result space_walk(space *s, space_world *w, uint64_t time, const unwind_regs *from,
                          unsigned known, const stack_copy *copy, uintptr_t *pcs, size_t max)
 {
     unwind_snapshot *rules = space_rules(s, w);
@@ -338,8 +342,8 @@ batch *space_batch(space *s, uint64_t time)
     return s->batch;
 }
 
-bool space_profiles(space *s, const space_world *w, profiles_in *in, arena *a, model *out,
-                    bool *found, err *e)
+bool space_profiles(space *s, space_world *w, profiles_in *in, arena *a, model *out, bool *found,
+                    err *e)
 {
     *found = s->batch && s->batch->samples.n;
     if (!*found) return true;
@@ -372,4 +376,6 @@ void space_drop_rules(space *s)
 {
     foreign_close(s->rules);
     s->rules = NULL;
+    if (s->ruled) *s->ruled = NULL;
+    s->ruled = NULL;
 }

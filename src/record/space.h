@@ -11,7 +11,7 @@
 #include "collect/tables.h"
 #include "ctx/tls.h"
 
-enum { SPACE_NAME = 64 };
+enum { SPACE_NAME = 64, RULED_MAX = 64 };
 
 typedef struct space_thread {
     agent_thread about;
@@ -40,6 +40,7 @@ typedef struct space {
     arena mem;             /* holds the texts and the threads */
     images images;
     unwind_snapshot *rules; /* NULL: not built */
+    struct space **ruled;   /* its entry in space_world.ruled; NULL: none */
     uint64_t rules_at;      /* changed_at of its mappings when `rules` was built */
     VEC(space_thread) threads;
     hash_index by_tid;
@@ -58,17 +59,21 @@ typedef struct space_world {
     resource_facts facts;       /* of the machine */
     const agent_config *config; /* defaults for programs without a name of their own */
     uint64_t now;               /* Unix ns */
+    /* The processes that have rules, in a ring: rules take 100 KiB each, and a busy machine starts
+     * thousands of processes. */
+    space *ruled[RULED_MAX];
+    size_t next_ruled;
 } space_world;
 
 NODISCARD space *space_open(uint32_t pid, uint64_t time);
 void space_close(space *s);
 
 /* Reads the resource of the process from /proc, once: program, environment, container, root. */
-void space_describe(space *s, const space_world *w);
+void space_describe(space *s, space_world *w);
 
 /* Reads /proc/PID/maps, unless that was done within a short time.  Returns whether mappings
  * changed. */
-bool space_read_maps(space *s, const space_world *w);
+bool space_read_maps(space *s, space_world *w);
 /* Copies the mappings of the process that forked this one. */
 void space_inherit(space *s, const space *parent);
 /* Adds a mapping that the kernel reported. */
@@ -85,10 +90,10 @@ void space_end_thread(space *s, uint32_t tid);
 const char *space_root(const space *s, char out[64]);
 
 /* Returns the unwind rules of its current mappings; NULL when out of memory. */
-unwind_snapshot *space_rules(space *s, const space_world *w);
+unwind_snapshot *space_rules(space *s, space_world *w);
 
 /* Walks a copied stack from the registers in `from`.  Reads mappings and files when needed. */
-unwind_result space_walk(space *s, const space_world *w, uint64_t time, const unwind_regs *from,
+unwind_result space_walk(space *s, space_world *w, uint64_t time, const unwind_regs *from,
                          unsigned known, const stack_copy *copy, uintptr_t *pcs, size_t max);
 
 /* Returns the batch, opened if necessary; NULL when out of memory. */
@@ -96,11 +101,11 @@ batch *space_batch(space *s, uint64_t time);
 
 /* Builds the profiles of the batch as a model in `a`, and starts the next batch.  Sets *found to
  * whether there were samples. `in` has the fields that do not depend on the process. */
-NODISCARD bool space_profiles(space *s, const space_world *w, profiles_in *in, arena *a, model *out,
+NODISCARD bool space_profiles(space *s, space_world *w, profiles_in *in, arena *a, model *out,
                               bool *found, err *e);
 /* Empties the batch. */
 void space_flushed(space *s, uint64_t time);
 /* Frees the unwind rules; the next walk builds them again. */
 void space_drop_rules(space *s);
 /* Looks for a process context that the program has published meanwhile, at growing intervals. */
-void space_follow(space *s, const space_world *w);
+void space_follow(space *s, space_world *w);

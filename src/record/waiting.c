@@ -38,8 +38,8 @@ static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
     return process_read(m->pid, at, out, n);
 }
 
-const uintptr_t *waiting_walk(waiting *w, space *s, const space_world *world, uint32_t tid,
-                              size_t *n, unwind_end *end)
+const uintptr_t *waiting_walk(waiting *w, space *s, space_world *world, uint32_t tid, size_t *n,
+                              unwind_end *end)
 {
     char path[64];
     uint64_t cpu;
@@ -58,7 +58,7 @@ const uintptr_t *waiting_walk(waiting *w, space *s, const space_world *world, ui
     return w->raw->pcs;
 }
 
-void waiting_keep(waiting *w, space *s, const space_world *world)
+void waiting_keep(waiting *w, space *s, space_world *world)
 {
     arena a = {.budget = 16 << 20};
     u32s tids = {0};

@@ -12,8 +12,8 @@ void waiting_close(waiting *w);
 
 /* Walks the stack of a thread that waits now.  Returns its frames, valid until the next call, or
  * NULL when the thread runs or cannot be read. */
-const uintptr_t *waiting_walk(waiting *w, space *s, const space_world *world, uint32_t tid,
-                              size_t *n, unwind_end *end);
+const uintptr_t *waiting_walk(waiting *w, space *s, space_world *world, uint32_t tid, size_t *n,
+                              unwind_end *end);
 
 /* Keeps the stacks of all waiting threads of a process (space_thread.initial). */
-void waiting_keep(waiting *w, space *s, const space_world *world);
+void waiting_keep(waiting *w, space *s, space_world *world);

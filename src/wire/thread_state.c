@@ -8,8 +8,7 @@ static const struct {
     bool detail;
 } states[] = {{"RUNNING", "running", false},
               {"SLEEPING", "sleeping", false},
-              {"DISK_SLEEP", "sleeping", true},
-              {"UNSCHEDULED", "unscheduled", false}};
+              {"DISK_SLEEP", "sleeping", true}};
 
 str thread_state_word(str ours)
 {
