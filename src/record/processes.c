@@ -173,6 +173,10 @@ void recorder_sweep(recorder *r)
     }
     if (r->world.now - r->swept_at < SWEEP_NS) return;
     r->swept_at = r->world.now;
+    /* The last events of a process arrive after the record of its end and add it again. */
+    for (size_t i = 0; i < r->spaces.n; i++)
+        if (!r->spaces.v[i]->ended_at && !process_is_alive(r->spaces.v[i]->pid))
+            end_process(r, r->spaces.v[i]->pid, r->world.now);
     for (size_t i = r->followed.n; i--;)
         if (!process_is_alive(r->followed.v[i])) end_process(r, r->followed.v[i], r->world.now);
 }
