@@ -5,16 +5,15 @@
 
 void *vec_grow(arena *a, void *v, size_t n, size_t *cap, size_t more, size_t size)
 {
-    size_t want, twice, bytes;
-    if (ckd_add(&want, n, more)) return NULL;
-    if (!ckd_add(&twice, *cap, *cap) && want < twice) want = twice;
-    if (want < 8) want = 8;
-    if (ckd_mul(&bytes, want, size)) return NULL;
-    void *p = arena_grow(a, v, *cap * size, bytes);
-    if (!p && want > n + more) { /* doubling exceeds the budget; the exact size may still fit */
-        want = n + more;
-        p = arena_grow(a, v, *cap * size, want * size);
+    size_t least, want, bytes, extra = *cap;
+    if (ckd_add(&least, n, more)) return NULL;
+    if (least < 8) least = 8;
+    /* Doubles.  Where that exceeds the budget, a smaller step may fit; steps of one element would
+     * take quadratic time. */
+    for (;; extra /= 2) {
+        if (ckd_add(&want, *cap, extra) || want < least) want = least;
+        void *p = ckd_mul(&bytes, want, size) ? NULL : arena_grow(a, v, *cap * size, bytes);
+        if (p) *cap = want;
+        if (p || want == least) return p;
     }
-    if (p) *cap = want;
-    return p;
 }

@@ -32,7 +32,8 @@ INLINE int guessed(struct scratch *s, uint64_t ra, uint64_t cfa, uint64_t fp, ui
     return TRY_STEP;
 }
 
-/* Follows the frame pointer if it is sane. */
+/* Follows the frame pointer if it is sane.  In Go, unlike in guess.c, the saved frame pointer may be
+ * on another stack: a function that runtime.systemstack calls saves the one of the goroutine. */
 static __attribute__((noinline)) int by_frame_pointer(struct scratch *s)
 {
     struct walk *w = &s->w;
@@ -44,7 +45,7 @@ static __attribute__((noinline)) int by_frame_pointer(struct scratch *s)
     uint32_t found = rule_of(s, ra - 1);
     if (found & FOUND_ABSENT) return -BPF_HAND_TABLE;
     bool back = next && next <= fp, outside = found & FOUND_OUTSIDE;
-    if (back && !has_rule(found)) return TRY_NO;
+    if (back && !has_rule(found) && !(found & FOUND_BARE)) return TRY_NO;
     if (back || (!outside && !has_rule(found))) {
         int call = follows_call(ra);
         if (call < 0) return -BPF_HAND_CODE;
@@ -106,8 +107,9 @@ __attribute__((noinline)) int try_exit(struct scratch *s, uint32_t p)
     return done;
 }
 
-/* Searches the code from pc on for the end of the function. */
-INLINE int by_epilogue(struct scratch *s, uint32_t n)
+/* Searches the code from pc on for the end of the function.  `bare`: the object has no rules, which
+ * means that its functions keep frame pointers, except those that are too short to be missed. */
+INLINE int by_epilogue(struct scratch *s, uint32_t n, bool bare)
 {
     uint32_t at = CODE_BEFORE, end = CODE_BEFORE + n;
     s->w.own = 1;
@@ -117,7 +119,7 @@ INLINE int by_epilogue(struct scratch *s, uint32_t n)
         int done = try_exit(s, at++);
         if (done) return done;
     }
-    return -BPF_HAND_CODE;
+    return bare ? TRY_NO : -BPF_HAND_CODE;
 }
 
 /* Returns whether the return address was written by code that prepared a stack: it is the start of
@@ -144,7 +146,7 @@ __attribute__((noinline)) int step_guess(struct scratch *s, uint32_t found)
     } else if (!outside) {
         uint32_t n = read_code(s, w->pc), stub = n ? code_stub(s) : 0;
         if (stub) return step_cfa(s, w->sp + stub, 0, 0);
-        done = n ? by_epilogue(s, n) : -BPF_HAND_CODE;
+        done = n ? by_epilogue(s, n, found & FOUND_BARE) : -BPF_HAND_CODE;
     }
     if (!done) done = by_frame_pointer(s);
     if (!done) done = by_other_stack(s);

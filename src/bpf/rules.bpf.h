@@ -9,6 +9,7 @@
 enum {
     FOUND_OUTSIDE = 1u << 29, /* the address is outside of all mappings; the rule is RULE_NONE */
     FOUND_ABSENT = 1u << 30,  /* its table is not loaded */
+    FOUND_BARE = 1u << 31,    /* no code of the object has a rule: Go */
 };
 
 INLINE bool word_at(uint32_t i, uint64_t *v)
@@ -46,6 +47,7 @@ __attribute__((noinline)) uint32_t find_rule(uint32_t table, uint64_t pc)
     uint64_t at = pc - t->base, bucket = at >> (t->shift & 63);
     uint32_t rows = t->rows;
     t->used = (uint32_t)(bpf_ktime_get_ns() / 1000000000);
+    if (!t->n_buckets) return FOUND_BARE;
     if (pc < t->base || bucket >= t->n_buckets || !word_at(t->buckets + (uint32_t)bucket, &pair))
         return RULE_NONE;
     uint32_t lo = (uint32_t)pair, hi = (uint32_t)(pair >> 32);

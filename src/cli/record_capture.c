@@ -8,6 +8,7 @@
 #include "base/ban.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -16,7 +17,8 @@
 enum {
     TICK_MS = 100,
     STATUS_MS = 500,
-    LIVE_BYTES = 48 << 20, /* for the debug information of a program, while profiles are sent */
+    LIVE_BYTES = 32 << 20, /* for the index of a program, while profiles are sent */
+    LIVE_DEBUG = 6 << 20,  /* larger debug information is not read: names without lines */
 };
 
 extern char **environ;
@@ -39,7 +41,10 @@ static bool on_name(void *ctx, model *m, const char *root, const char *perf_map,
     o.modules = &x->r.modules;
     o.progress = NULL;
     o.module.dirs.root = root;
-    if (x->r.live) o.module.max_debug = o.module.max_memory = LIVE_BYTES;
+    if (x->r.live) {
+        o.module.max_debug = LIVE_DEBUG;
+        o.module.max_memory = LIVE_BYTES;
+    }
     if (perf_map) o.perf_map = perf_map;
     return symbolize(m, &o, a, &report, e);
 }
@@ -54,6 +59,8 @@ static void on_note(void *ctx, const char *text) { cli_note(((record_run *)ctx)-
 
 bool record_open(record_run *x, err *e)
 {
+    /* Large blocks go back to the system when they are freed: a recorder runs for months. */
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
     x->o.config = &x->r.config;
     x->o.max_frames = x->r.config.max_frames;
     x->o.name = on_name;

@@ -12,7 +12,7 @@
 enum {
     PARTS_BYTES = 64 << 20, /* limit of profiles in memory; more are written to files in TMPDIR */
     CLOSE_MS = 5000,        /* timeout of the exporter at the end */
-    QUEUE_BYTES = 24 << 20, /* limit of profiles that wait for the receiver */
+    QUEUE_BYTES = 16 << 20, /* limit of profiles that wait for the receiver */
 };
 
 /* ---- environment ---- */

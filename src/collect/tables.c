@@ -83,6 +83,7 @@ static str file_of(table_files *f, const char *root, str path, struct stat *st)
     *t = (table_file){
         .dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .changed = st->st_mtim};
     if (!file_read_regular(name, 0, &t->f, NULL)) return (str){0};
+    file_sparse(&t->f);
     f->n++;
     return t->f.bytes;
 }

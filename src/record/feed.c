@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "collect/object_file.h"
 #include "record/bpf.h"
+#include "record/waiting.h"
 #include "sys/process.h"
 #include "base/ban.h"
 #include <stdlib.h>
@@ -21,7 +22,8 @@ struct feed {
     recorder *r;
     bpf_source *s;
     bpf_mapping *mappings; /* scratch */
-    bool last;             /* the recording ends: the rest of each thread's CPU time is due */
+    waiting *waiting;
+    bool last; /* the recording ends: the rest of each thread's CPU time is due */
     uint64_t kept_ns;
 };
 
@@ -155,10 +157,23 @@ static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
     recorder_put(f->r, s, t, &x);
 }
 
+/* Sets the stack of a wait that began before the recording. */
+static void take_initial(feed *f, space *s, space_thread *t, const bpf_event *v, observation *x)
+{
+    x->user = t->initial;
+    x->n_user = t->n_initial;
+    x->end = t->initial_end;
+    if (!x->user && v->still_open && !s->kernel_thread)
+        x->user = waiting_walk(f->waiting, s, &f->r->world, v->tid, &x->n_user, &x->end);
+    x->has_stack = x->user != NULL;
+    if (!x->has_stack) x->n_user = 0;
+}
+
 /* A wait has two parts: blocked, until something woke the thread, and ready, until it ran. */
 static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     observation x = observe(f->r, v, SAMPLE_OFF_CPU);
+    if (v->started_blocked && !x.has_stack) take_initial(f, s, t, v, &x);
     uint64_t all = v->duration_ns, ready = v->state == 'R' ? 0 : v->runnable_ns;
     if (!all) return;
     if (ready > all) ready = all;
@@ -170,7 +185,8 @@ static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
     if (v->estimate && v->value > f->kept_ns) f->kept_ns = v->value;
     if (x.value) recorder_put(f->r, s, t, &x);
     if (!ready) return;
-    observation y = observe(f->r, v, SAMPLE_OFF_CPU);
+    observation y = x;
+    y.syscall = 0;
     y.time = recorder_unix(f->r, v->runnable_since);
     y.value = (int64_t)((double)ready * scale);
     y.state = 'R';
@@ -263,7 +279,9 @@ feed *feed_open(recorder *r, err *e)
                   .finish = finish,
                   .finish_ctx = f};
     f->s = bpf_open(&o, e);
-    if (f->s && bpf_exclude(f->s, (uint32_t)getpid(), e)) return f;
+    f->waiting = waiting_open(r->o.max_frames);
+    if (f->s && !f->waiting) err_memory(e);
+    if (f->s && f->waiting && bpf_exclude(f->s, (uint32_t)getpid(), e)) return f;
     feed_close(f);
     return NULL;
 }
@@ -272,6 +290,7 @@ void feed_close(feed *f)
 {
     if (!f) return;
     bpf_close(f->s);
+    waiting_close(f->waiting);
     free(f->mappings);
     free(f);
 }
@@ -284,7 +303,14 @@ bool feed_attach(feed *f, uint32_t pid, err *e)
     return bpf_follow(f->s, pid, true, e);
 }
 
-bool feed_start(feed *f, err *e) { return bpf_start(f->s, e); }
+bool feed_start(feed *f, err *e)
+{
+    recorder *r = f->r;
+    if (!bpf_start(f->s, e)) return false;
+    for (size_t i = 0; r->o.off_cpu && r->o.target == RECORD_PIDS && i < r->spaces.n; i++)
+        waiting_keep(f->waiting, r->spaces.v[i], &r->world);
+    return true;
+}
 
 void feed_stop(feed *f) { bpf_stop(f->s); }
 

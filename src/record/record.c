@@ -18,7 +18,7 @@
 
 enum {
     DRAIN_MS = 100,
-    BATCHES_BYTES = 12 << 20, /* of all batches; beyond it all are delivered */
+    BATCHES_BYTES = 8 << 20, /* of all batches; beyond it all are delivered */
     FRAMES_MAX = 1024,
 };
 
@@ -166,7 +166,7 @@ static void pass(recorder *r)
     bool due = r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns;
     if (due && r->feed) feed_settle(r->feed, false);
     if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
-    if (table_files_full(r->world.files)) drop_files(r);
+    if (due || table_files_full(r->world.files)) drop_files(r);
     for (size_t i = 0; i < r->spaces.n; i++) space_follow(r->spaces.v[i], &r->world);
     count(r);
     pthread_mutex_unlock(&r->lock);

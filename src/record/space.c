@@ -20,7 +20,7 @@
 
 enum {
     SPACE_BYTES = 16 << 20,
-    BATCH_BYTES = 8 << 20,
+    BATCH_BYTES = 4 << 20,
     READ_MAPS_NS = 100 * 1000000, /* least time between readings of /proc/PID/maps */
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
 };
@@ -297,7 +297,7 @@ const char *space_root(const space *s, char out[64])
     return out;
 }
 
-static unwind_snapshot *rules_of(space *s, const space_world *w)
+unwind_snapshot *space_rules(space *s, const space_world *w)
 {
     if (!s->maps_at && !s->ended_at) (void)space_read_maps(s, w);
     if (s->rules && s->rules_at == s->changed_at) return s->rules;
@@ -319,11 +319,11 @@ static bool all_known(const space *s, const uintptr_t *pcs, size_t n, uint64_t t
 unwind_result space_walk(space *s, const space_world *w, uint64_t time, const unwind_regs *from,
                          unsigned known, const stack_copy *copy, uintptr_t *pcs, size_t max)
 {
-    unwind_snapshot *rules = rules_of(s, w);
+    unwind_snapshot *rules = space_rules(s, w);
     unwind_result r = unwind_copy(rules, from, known, copy, pcs, max);
     /* A library that was loaded meanwhile. */
     if (r.end != UNWIND_WHOLE && !all_known(s, pcs, r.n, time) && space_read_maps(s, w)) {
-        rules = rules_of(s, w);
+        rules = space_rules(s, w);
         r = unwind_copy(rules, from, known, copy, pcs, max);
     }
     return r;

@@ -19,6 +19,9 @@ typedef struct space_thread {
     size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
     uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
     bool named;
+    const uintptr_t *initial; /* frames at which it waited when the recording began; NULL: none */
+    uint32_t n_initial;
+    unwind_end initial_end;
 } space_thread;
 
 typedef struct space {
@@ -80,6 +83,9 @@ void space_end_thread(space *s, uint32_t tid);
 
 /* Writes the path of its root directory, which stays valid after its end if it is a container's. */
 const char *space_root(const space *s, char out[64]);
+
+/* Returns the unwind rules of its current mappings; NULL when out of memory. */
+unwind_snapshot *space_rules(space *s, const space_world *w);
 
 /* Walks a copied stack from the registers in `from`.  Reads mappings and files when needed. */
 unwind_result space_walk(space *s, const space_world *w, uint64_t time, const unwind_regs *from,

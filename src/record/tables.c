@@ -16,6 +16,10 @@
 #include <time.h>
 #include "base/ban.h"
 
+enum {
+    COMPILE_BYTES = 40 << 20
+}; /* memory of the compiler; walks through larger files are handed over */
+
 enum { IDLE_S = 2 }; /* a table that was used in the last two seconds is not evicted */
 
 typedef struct table_file {
@@ -213,7 +217,7 @@ static bool compile(table_store *t, str elf, const unwind_object *o, arena *a, u
 /* Loads the table of a slot, if it fits. */
 static void load(table_store *t, uint32_t slot, str elf, const unwind_object *o, uint32_t now)
 {
-    arena a = {0};
+    arena a = {.budget = COMPILE_BYTES};
     unwind_table u;
     size_t first = 0;
     if (!compile(t, elf, o, &a, &u, NULL))

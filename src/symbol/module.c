@@ -85,6 +85,7 @@ static bool load_index(module *m, const module_opts *o, symbol_cache *c, const c
     m->cached = o->max_debug ? index_open_unread(m->stored.bytes, &m->index, NULL)
                              : index_open(m->stored.bytes, &m->index, NULL);
     if (!m->cached) file_release(&m->stored);
+    if (m->cached && o->max_debug) file_sparse(&m->stored);
     return m->cached;
 }
 

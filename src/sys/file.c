@@ -108,6 +108,11 @@ bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err 
     return err_sys(e, EINVAL, "not a regular file");
 }
 
+void file_sparse(const file_bytes *f)
+{
+    if (f->mapped && f->bytes.n) madvise((void *)(uintptr_t)f->bytes.p, f->bytes.n, MADV_RANDOM);
+}
+
 void file_pass(const file_bytes *f, size_t n)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -23,6 +23,9 @@ void file_release(file_bytes *f);
 /* Called when the caller has processed the first n bytes: releases their pages if the file is
  * mapped.  They can be read again, at the cost of page faults. */
 void file_pass(const file_bytes *f, size_t n);
+/* Called when few, scattered bytes will be read: a page fault then maps one page of the file instead
+ * of sixteen. */
+void file_sparse(const file_bytes *f);
 
 /* Opens a file, a pipe or stdin for reading in pieces.  Returns NULL on failure; `e` has the
  * reason.  The caller closes it with source_close. */
