@@ -39,7 +39,7 @@ SEC("iter/task")
 int list_threads(struct bpf_iter__task *ctx)
 {
     struct task_struct *t = ctx->task;
-    if (!t || !accepts(t)) return 0;
+    if (!t || t->__state & TASK_DEAD || !accepts(t)) return 0;
     struct thread *p = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!p || p->since) return 0; /* a switch has already been seen */
     uint64_t now = bpf_ktime_get_ns();
@@ -70,6 +70,7 @@ int dump_threads(struct bpf_iter__task *ctx)
     struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
     if (!p) return 0;
     uint64_t now = bpf_ktime_get_ns(), start = p->off_since;
+    if (!start && !p->on_since) return 0; /* has ended, but its parent does not know yet */
     if (!start || p->on_since) {
         put_thread(&running, BPF_REC_RUNNING, t, p, now);
         bpf_seq_write(seq, &running, sizeof running);

@@ -9,7 +9,7 @@
 #include "bpf/thread.bpf.h"
 #include <bpf/bpf_tracing.h>
 
-enum { TASK_DEAD = 0x80, STATE_MASK = 0xffff };
+enum { STATE_MASK = 0xffff };
 
 /* ---- intervals ---- */
 

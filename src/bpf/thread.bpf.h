@@ -9,6 +9,8 @@
 #pragma once
 #include "bpf/maps.bpf.h"
 
+enum { TASK_DEAD = 0x80 }; /* of task_struct.__state */
+
 struct thread {
     uint64_t since;     /* first seen */
     uint64_t on_since;  /* 0: not running */

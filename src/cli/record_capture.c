@@ -164,7 +164,12 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
                     .gated = true,
                     .announce = announce[1],
                     .gate = gate[0]};
+    /* The thread must not take the SIGCHLD that child_run() waits for. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     int why = pthread_create(&thread, NULL, keep_gate, &g);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why) return err_sys(e, why, "cannot start a thread");
     bool ran = child_run(&o, &x->r.end, e);
     close(announce[1]); /* ends the thread if there was no child */

@@ -8,6 +8,7 @@
 #include "collect/stragglers.h"
 #include "base/utf8.h"
 #include "sys/entropy.h"
+#include "sys/process.h"
 #include "base/time.h"
 
 #include <dirent.h>
@@ -348,27 +349,6 @@ static void close_at(collector *c, process *p)
     process_close(p);
 }
 
-enum { STAT_THREADS = 20 - 3 }; /* fields between the state and num_threads */
-
-/* Returns whether a process is alive.  Its first thread may end before the others, so a zombie with
- * threads is alive. */
-static bool is_alive(uint32_t pid)
-{
-    char path[32], text[512];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno != ENOENT && errno != ESRCH;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ') return false;
-    at += 2;
-    if (*at != 'Z' && *at != 'X') return true;
-    for (int i = 0; at && i < STAT_THREADS; i++) at = (at = strchr(at, ' ')) ? at + 1 : NULL;
-    return at && strtol(at, NULL, 10) > 1;
-}
-
 /* Returns whether the process has exec'd: another slot of the same process has a later start and
  * was not forked. */
 static bool has_exec(const collector *c, const process *p)
@@ -430,7 +410,7 @@ static void skip_stuck(collector *c, uint32_t i)
         *s = (stuck){head, cell ? c->world.now : 0};
         return;
     }
-    if (c->world.now - s->since < STUCK_NS && (!writer || is_alive(writer))) return;
+    if (c->world.now - s->since < STUCK_NS && (!writer || process_is_alive(writer))) return;
     if (ring_skip(&r, cell)) c->sums.capture.ring_full++;
     s->since = 0;
     drain_ring(c, i);
@@ -455,7 +435,7 @@ static void reclaim(collector *c, uint32_t i)
     uint64_t *since = &c->unready[i];
     if (!unready || !*since) {
         *since = unready ? c->world.now : 0;
-    } else if (c->world.now - *since > UNREADY_NS && !is_alive(proc_slot_pid(word))) {
+    } else if (c->world.now - *since > UNREADY_NS && !process_is_alive(proc_slot_pid(word))) {
         *since = 0;
         proc_slot_free(&c->segment, i);
     }
@@ -474,7 +454,7 @@ static bool is_blocked(const collector *c, uint32_t at)
 static bool is_gone(const collector *c, const process *p)
 {
     if (has_exec(c, p)) return true;
-    return p->proc ? !is_alive(p->proc) : p->left;
+    return p->proc ? !process_is_alive(p->proc) : p->left;
 }
 
 /* Returns whether to wait for the process.  One of another pid namespace counts only while its

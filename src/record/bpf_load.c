@@ -63,6 +63,7 @@ static bool find_cgroup(const char *path, uint64_t *id, uint32_t *level, err *e)
         uint64_t id;
     } at = {.h = {.handle_bytes = sizeof at.id}};
     int mount;
+    if (!path) return err_set(e, ERR_USAGE, "a filter by cgroup requires its directory");
     if (name_to_handle_at(AT_FDCWD, path, &at.h, &mount, 0) != 0)
         return err_sys(e, errno, "%s: not a cgroup", path);
     memcpy(id, at.h.f_handle, sizeof *id);

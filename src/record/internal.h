@@ -22,6 +22,7 @@ struct recorder {
     uintptr_t *pcs;        /* scratch: max_frames of the kernel and as many of the user */
     ucontext_t context;    /* scratch: registers of a sample */
     uint64_t flushed_at;   /* Unix ns */
+    uint64_t swept_at;
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */
     bool running;
@@ -41,6 +42,9 @@ bool recorder_follows(const recorder *r, uint32_t pid);
 bool recorder_follow(recorder *r, uint32_t pid);
 /* Fills the callbacks for records about processes and for samples. */
 perf_events recorder_events(recorder *r);
+/* Ends the processes that do not run any more: a process may end before kiln receives records about
+ * it. */
+void recorder_sweep(recorder *r);
 /* Delivers and frees the processes that ended some time ago. */
 void recorder_reap(recorder *r, bool all);
 

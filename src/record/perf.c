@@ -41,6 +41,9 @@ typedef struct event {
 typedef struct cpu {
     uint32_t number;
     ring ring;
+    ring_record next; /* the next record about processes */
+    uint64_t next_time;
+    bool has_next;
 } cpu;
 
 struct perf_source {
@@ -496,18 +499,36 @@ static void take_sample(perf_source *s, const ring_record *r, const perf_events 
     on->sampled(on->ctx, &x);
 }
 
+static void advance(cpu *c)
+{
+    do c->has_next = ring_next(&c->ring, &c->next);
+    while (c->has_next && c->next.type == PERF_RECORD_SAMPLE);
+    c->next_time = c->has_next ? trailer_time(&c->next) : UINT64_MAX;
+}
+
+/* Reads the records about processes in the order of their times: a process may start on one CPU and
+ * end on another. */
+static void drain_about(perf_source *s, const perf_events *on)
+{
+    for (size_t i = 0; i < s->n_cpus; i++) advance(&s->cpus[i]);
+    for (;;) {
+        cpu *first = NULL;
+        for (cpu *c = s->cpus; c < s->cpus + s->n_cpus; c++)
+            if (c->has_next && (!first || c->next_time < first->next_time)) first = c;
+        if (!first) return;
+        take_about(s, &first->next, on);
+        advance(first);
+    }
+}
+
 void perf_drain(perf_source *s, const perf_events *on)
 {
     ring_record r;
+    for (size_t i = 0; i < s->n_cpus; i++) ring_begin(&s->cpus[i].ring);
+    drain_about(s, on);
     for (size_t i = 0; i < s->n_cpus; i++) {
         ring *x = &s->cpus[i].ring;
-        ring_begin(x);
-        while (ring_next(x, &r))
-            if (r.type != PERF_RECORD_SAMPLE) take_about(s, &r, on);
         ring_rewind(x);
-    }
-    for (size_t i = 0; i < s->n_cpus; i++) {
-        ring *x = &s->cpus[i].ring;
         while (ring_next(x, &r))
             if (r.type == PERF_RECORD_SAMPLE) take_sample(s, &r, on);
         ring_end(x);

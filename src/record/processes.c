@@ -11,6 +11,7 @@
 enum {
     KEEP_NS = 2000 * 1000000, /* samples of an ended process may still be in a ring */
     SPACES_MAX = 65536,
+    SWEEP_NS = 1000 * 1000000, /* between two searches for processes whose end was not reported */
 };
 
 space *recorder_find(const recorder *r, uint32_t pid)
@@ -127,27 +128,26 @@ static void on_born(void *ctx, uint32_t pid, uint32_t parent, uint32_t tid, uint
     if (of) space_inherit(s, of);
 }
 
-/* Returns whether threads other than the first one still run. */
-static bool has_threads(uint32_t pid)
+static void end_process(recorder *r, uint32_t pid, uint64_t time)
 {
-    arena a = {.budget = 16 << 20};
-    u32s tids = {0};
-    bool more = process_threads((int)pid, &a, &tids, NULL) && (tids.n > 1 || tids.v[0] != pid);
-    arena_free(&a);
-    return more;
-}
-
-static void on_ended(void *ctx, uint32_t pid, uint32_t tid, uint64_t time)
-{
-    recorder *r = ctx;
     space *s = recorder_find(r, pid);
-    if (s) s->leader_ended |= pid == tid;
-    if (!(s ? s->leader_ended : pid == tid) || has_threads(pid)) return;
-    if (s) s->ended_at = recorder_unix(r, time);
+    if (s && !s->ended_at) s->ended_at = time;
     size_t at = followed_at(r, pid);
     if (at == r->followed.n) return;
     r->followed.v[at] = r->followed.v[--r->followed.n];
     if (!r->followed.n && r->o.target == RECORD_PIDS) atomic_store(&r->done, true);
+}
+
+/* The first thread may end before the others; recorder_sweep() then ends the process. */
+static void on_ended(void *ctx, uint32_t pid, uint32_t tid, uint64_t time)
+{
+    recorder *r = ctx;
+    if (pid != tid) return;
+    space *s = recorder_find(r, pid);
+    if (!process_is_alive(pid))
+        end_process(r, pid, recorder_unix(r, time));
+    else if (s)
+        s->leaving = true;
 }
 
 static void on_sampled(void *ctx, const perf_sample *x) { recorder_take_perf(ctx, x); }
@@ -160,6 +160,19 @@ perf_events recorder_events(recorder *r)
                          .ended = on_ended,
                          .sampled = on_sampled,
                          .ctx = r};
+}
+
+void recorder_sweep(recorder *r)
+{
+    for (size_t i = 0; i < r->spaces.n; i++) {
+        const space *s = r->spaces.v[i];
+        if (s->leaving && !s->ended_at && !process_is_alive(s->pid))
+            end_process(r, s->pid, r->world.now);
+    }
+    if (r->world.now - r->swept_at < SWEEP_NS) return;
+    r->swept_at = r->world.now;
+    for (size_t i = r->followed.n; i--;)
+        if (!process_is_alive(r->followed.v[i])) end_process(r, r->followed.v[i], r->world.now);
 }
 
 void recorder_reap(recorder *r, bool all)

@@ -162,6 +162,7 @@ static void pass(recorder *r)
 {
     pthread_mutex_lock(&r->lock);
     drain(r);
+    recorder_sweep(r);
     recorder_reap(r, false);
     bool due = r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns;
     if (due && r->feed) feed_settle(r->feed, false);

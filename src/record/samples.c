@@ -78,7 +78,8 @@ static unwind_regs regs_of(recorder *r, const uint64_t *regs)
 void recorder_take_perf(recorder *r, const perf_sample *p)
 {
     uint64_t time = recorder_unix(r, p->time);
-    if (!recorder_follows(r, p->pid)) return;
+    /* In the pass in which a process ends, it is not followed any more, but has samples. */
+    if (!p->pid || p->pid == (uint32_t)getpid()) return;
     space *s = recorder_space(r, p->pid, time);
     space_thread *t = s ? space_thread_of(s, p->tid) : NULL;
     if (!t) {

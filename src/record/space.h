@@ -32,8 +32,8 @@ typedef struct space {
     uint64_t maps_at;    /* time of the last reading of /proc/PID/maps; 0: never */
     uint64_t changed_at; /* time of the last change of its mappings */
     uint64_t ended_at;   /* 0: it runs */
+    bool leaving;        /* its first thread has ended */
     bool opened;         /* its resource was read */
-    bool leader_ended;   /* its first thread has ended; others may run */
     bool kernel_thread;
     bool published_in_bpf; /* BPF programs have its mappings of changed_at */
     int root;              /* descriptor of its root directory; -1: the same as kiln's */

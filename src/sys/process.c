@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -51,6 +52,25 @@ bool process_maps(int pid, arena *a, str *out, err *e)
     bool ok = read_all(fd, a, out, &why);
     close(fd);
     return ok || fail(e, pid, why, "the memory map");
+}
+
+enum { STAT_THREADS = 20 - 3 }; /* fields between the state and num_threads */
+
+bool process_is_alive(uint32_t pid)
+{
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno != ENOENT && errno != ESRCH;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ') return false;
+    at += 2;
+    if (*at != 'Z' && *at != 'X') return true;
+    for (int i = 0; at && i < STAT_THREADS; i++) at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    return at && strtol(at, NULL, 10) > 1;
 }
 
 static int by_number(const void *x, const void *y)

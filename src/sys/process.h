@@ -20,6 +20,10 @@ NODISCARD bool process_threads(int pid, arena *a, u32s *out, err *e);
 /* Stores the kernel's name of a thread; "" when it has ended. */
 void process_thread_name(int pid, uint32_t tid, char name[PROCESS_NAME_BYTES]);
 
+/* Returns whether the process runs.  Its first thread may end before the others, so a zombie with
+ * threads is alive. */
+bool process_is_alive(uint32_t pid);
+
 /* Reads n bytes of the process's memory.  Returns false and sets errno when they are not readable
  * (no `e`, because callers expect failures). */
 NODISCARD bool process_read(int pid, uint64_t address, void *p, size_t n);
