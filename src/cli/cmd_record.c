@@ -166,7 +166,13 @@ exit_code cmd_record(cli *c)
     c->term = c->term_err;
     bool ok =
         record_options(&x, &e) && choose_target(&x, &e) && run_choose_files(&x.r, x.r.title, &e);
-    if (!ok) cli_fail_err(c, NULL, &e);
+    if (!ok && x.has_program && e.code == ERR_SYS) {
+        char why[512]; /* as `kiln run` and shells do */
+        cli_fail(c, e.sys == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, "%s: %s", c->args[0],
+                 err_text(&e, why, sizeof why));
+    } else if (!ok) {
+        cli_fail_err(c, NULL, &e);
+    }
     bool ran = ok && run_can_write(&x.r) && execute(&x);
     if (ran) write_results(&x);
     return finish(&x, ran);

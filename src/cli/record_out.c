@@ -170,6 +170,7 @@ void record_print_json(run *r)
     put_number(&o, "stacks_whole", n->whole);
     put_number(&o, "frames_guessed", n->guessed);
     put_number(&o, "spans", n->spans);
+    put_number(&o, "spans_torn", n->spans_torn);
     put_number(&o, "processes", n->processes);
     put_number(&o, "threads", r->n_threads);
     put_number(&o, "own_cpu_ns", n->own_cpu);

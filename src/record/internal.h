@@ -22,6 +22,7 @@ struct recorder {
     uintptr_t *pcs;        /* scratch: max_frames of the kernel and as many of the user */
     ucontext_t context;    /* scratch: registers of a sample */
     uint64_t flushed_at;   /* Unix ns */
+    uint64_t lost_stated;  /* losses that delivered profiles state */
     uint64_t swept_at;
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */

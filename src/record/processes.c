@@ -81,6 +81,8 @@ bool recorder_follow(recorder *r, uint32_t pid)
 bool recorder_follows(const recorder *r, uint32_t pid)
 {
     if (!pid || pid == (uint32_t)getpid()) return false;
+    /* In BPF mode, records about processes come from the whole machine. */
+    if (r->o.target == RECORD_CGROUP && r->feed) return recorder_find(r, pid) != NULL;
     return r->o.target != RECORD_PIDS || followed_at(r, pid) < r->followed.n;
 }
 

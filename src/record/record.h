@@ -50,7 +50,6 @@ typedef struct record_opts {
     X(threads_lost, "threads not recorded: too many for the limit of open files")                  \
     X(truncated, "stacks truncated at the frame limit")                                            \
     X(broken, "stacks that ended before the first function of their thread")                       \
-    X(spans_torn, "observations without a span: the thread was changing it")                       \
     X(tables_over, "unwind tables evicted to stay within the memory limit")                        \
     X(failed, "profiles that could not be built: no memory")
 
@@ -65,6 +64,7 @@ typedef struct recorded {
     uint64_t guessed;               /* frames unwound without a rule */
     uint64_t kernel_finished;       /* BPF: user stacks that were completed outside of the kernel */
     uint64_t spans;                 /* observations with a span */
+    uint64_t spans_torn; /* records that were not valid: the thread was between two spans */
     uint32_t processes, threads, ended;
     uint64_t own_cpu; /* CPU time of the recorder thread, ns */
     uint64_t bpf_ns;  /* run time of the BPF programs, ns */

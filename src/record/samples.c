@@ -124,6 +124,20 @@ static bool name_frames(recorder *r, const space *s, model *m, arena *a, err *e)
     return r->o.name(r->o.ctx, m, s->root >= 0 ? root : NULL, other ? map : NULL, a, e);
 }
 
+/* The losses of the recording are stated in the next CPU profile (kiln.samples_lost): which process
+ * they belong to is not known. */
+static void state_losses(recorder *r, space *s)
+{
+    uint64_t lost = r->n.ring_full + r->n.batch_full;
+    if (!s->batch || lost == r->lost_stated) return;
+    for (size_t i = 0; i < s->batch->samples.n; i++) {
+        if (s->batch->samples.v[i].kind != SAMPLE_CPU) continue;
+        s->batch->lost.ring_full = lost - r->lost_stated;
+        r->lost_stated = lost;
+        return;
+    }
+}
+
 void recorder_flush(recorder *r, space *s)
 {
     arena a = {.budget = FLUSH_BYTES};
@@ -137,6 +151,7 @@ void recorder_flush(recorder *r, space *s)
                       .min_ns = r->o.off_cpu ? r->o.off_cpu_min_ns : 0,
                       .keep_ns = r->feed ? feed_kept_ns(r->feed) : 0,
                       .ticks = (uint64_t)sysconf(_SC_CLK_TCK)};
+    state_losses(r, s);
     bool ok = space_profiles(s, &r->world, &in, &a, &m, &found, &e);
     if (ok && found) {
         err nameless = {0}; /* without names, the addresses are still useful */
