@@ -64,6 +64,22 @@ bool object_bias(str bytes, uint64_t start, uint64_t offset, uint64_t *bias)
     return true;
 }
 
+static bool has_frame_hdr(const elf_file *f) { return elf_section_named(f, STR(".eh_frame_hdr")); }
+
+bool object_bare_frames(str bytes, unwind_bytes *out)
+{
+    elf_file f;
+    arena scratch = {.budget = 4 << 20};
+    const elf_section *x = NULL;
+    *out = (unwind_bytes){0};
+    if (elf_read(bytes, &scratch, &f, NULL) && !has_frame_hdr(&f))
+        x = elf_section_named(&f, STR(".eh_frame"));
+    if (x && x->flags & SHF_ALLOC && x->offset < bytes.n && x->size <= bytes.n - x->offset)
+        *out = (unwind_bytes){(const uint8_t *)bytes.p + x->offset, x->size, x->addr};
+    arena_free(&scratch);
+    return out->n > 0;
+}
+
 void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o)
 {
     object_source s;

@@ -12,6 +12,11 @@ NODISCARD bool object_of_file(str bytes, uint64_t start, uint64_t offset, unwind
 /* Sets *bias to the run-time address - p_vaddr of that file.  Returns false like object_of_file. */
 NODISCARD bool object_bias(str bytes, uint64_t start, uint64_t offset, uint64_t *bias);
 
+/* Finds .eh_frame in a file without .eh_frame_hdr, as linkers write statically linked programs, by
+ * its section headers.  out->at is its address in the program headers.  Returns false if there is a
+ * .eh_frame_hdr, or no .eh_frame. */
+NODISCARD bool object_bare_frames(str bytes, unwind_bytes *out);
+
 /* Adds Go's table of functions to an object of the same bytes and place, if it has one. */
 void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o);
 

@@ -3,12 +3,18 @@
 
 #include "collect/object_file.h"
 #include "sys/file.h"
+#include "unwind/cfi.h"
 #include "unwind/foreign.h"
 
 #include <stdio.h>
 #include "base/ban.h"
 
-enum { FILES = 1024 };
+enum { FILES = 1024, TABLE_BYTES = 64 << 20 };
+
+typedef struct placed_table {
+    uint64_t bias;
+    unwind_table *table;
+} placed_table;
 
 typedef struct table_file {
     dev_t dev;
@@ -16,6 +22,10 @@ typedef struct table_file {
     off_t size;
     struct timespec changed;
     file_bytes f;
+    /* A file without .eh_frame_hdr has one table, at each place where it is mapped. */
+    arena mem;
+    VEC(placed_table) tables;
+    bool tried;
 } table_file;
 
 struct table_files {
@@ -28,7 +38,7 @@ table_files *table_files_open(void) { return calloc(1, sizeof(table_files)); }
 void table_files_close(table_files *f)
 {
     if (!f) return;
-    for (size_t i = 0; i < f->n; i++) file_release(&f->v[i].f);
+    for (size_t i = 0; i < f->n; i++) file_release(&f->v[i].f), arena_free(&f->v[i].mem);
     free(f);
 }
 
@@ -41,40 +51,83 @@ static bool is_same(const table_file *t, const struct stat *st)
 }
 
 /* Opens the file through the root directory of the process, which may differ from kiln's. */
-static str file_of(table_files *f, const char *root, str path, struct stat *st)
+static table_file *file_of(table_files *f, const char *root, str path, struct stat *st)
 {
     char name[4352];
-    if (path.n > 4096 || !path.n || path.p[0] != '/') return (str){0};
+    if (path.n > 4096 || !path.n || path.p[0] != '/') return NULL;
     snprintf(name, sizeof name, "%s%.*s", root, STR_ARG(path));
     if (stat(name, st) != 0) {
         snprintf(name, sizeof name, "%.*s", STR_ARG(path));
-        if (stat(name, st) != 0) return (str){0};
+        if (stat(name, st) != 0) return NULL;
     }
     for (size_t i = 0; i < f->n; i++)
-        if (is_same(&f->v[i], st)) return f->v[i].f.bytes;
-    if (f->n == FILES || !S_ISREG(st->st_mode)) return (str){0};
+        if (is_same(&f->v[i], st)) return &f->v[i];
+    if (f->n == FILES || !S_ISREG(st->st_mode)) return NULL;
     table_file *t = &f->v[f->n];
     *t = (table_file){
         .dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .changed = st->st_mtim};
-    if (!file_read_regular(name, 0, &t->f, NULL)) return (str){0};
+    t->mem.budget = TABLE_BYTES;
+    if (!file_read_regular(name, 0, &t->f, NULL)) return NULL;
     f->n++;
-    return t->f.bytes;
+    return t;
 }
 
 str tables_file(table_files *f, const char *root, str path, struct stat *st)
 {
     *st = (struct stat){0};
-    return str_eq(path, STR("[vdso]")) ? object_vdso() : file_of(f, root, path, st);
+    if (str_eq(path, STR("[vdso]"))) return object_vdso();
+    const table_file *t = file_of(f, root, path, st);
+    return t ? t->f.bytes : (str){0};
 }
 
 /* ---- objects ---- */
 
+/* Compiles the table, once, with the addresses of the program headers. */
+static void compile(table_file *t, const unwind_object *o, uint64_t bias)
+{
+    unwind_bytes x;
+    unwind_table made;
+    t->tried = true;
+    if (!object_bare_frames(t->f.bytes, &x)) return;
+    cfi_source s = {.eh_frame = {(const char *)x.p, x.n},
+                    .address = x.at,
+                    .text_lo = o->lo - bias,
+                    .text_hi = o->hi - bias,
+                    .machine = o->machine};
+    if (!cfi_compile(&s, &t->mem, &made, NULL, NULL)) return;
+    placed_table *p = vec_push(&t->mem, &t->tables);
+    unwind_table *table = p ? arena_new(&t->mem, unwind_table, 1) : NULL;
+    if (!table) return (void)(t->tables.n = 0);
+    *table = made;
+    *p = (placed_table){.bias = 0, .table = table};
+}
+
+/* Returns the table for a place; all places share its rows. */
+static const unwind_table *table_at(table_file *t, const unwind_object *o, uint64_t bias)
+{
+    if (!t->tried) compile(t, o, bias);
+    for (size_t i = 0; i < t->tables.n; i++)
+        if (t->tables.v[i].bias == bias) return t->tables.v[i].table;
+    unwind_table *table = t->tables.n ? arena_new(&t->mem, unwind_table, 1) : NULL;
+    placed_table *p = table ? vec_push(&t->mem, &t->tables) : NULL;
+    if (!p) return NULL;
+    *table = *t->tables.v[0].table;
+    table->base += bias;
+    *p = (placed_table){bias, table};
+    return table;
+}
+
 static bool open_object(table_files *f, const char *root, const image *x, unwind_object *o)
 {
     struct stat st;
-    str bytes = tables_file(f, root, x->path, &st);
+    uint64_t bias;
+    bool vdso = str_eq(x->path, STR("[vdso]"));
+    table_file *t = vdso ? NULL : file_of(f, root, x->path, &st);
+    str bytes = vdso ? object_vdso() : t ? t->f.bytes : (str){0};
     if (!object_of_file(bytes, x->start, x->offset, o)) return false;
     object_add_go(bytes, x->start, x->offset, o);
+    if (t && !o->hdr.n && object_bias(bytes, x->start, x->offset, &bias))
+        atomic_store(&o->table, table_at(t, o, bias));
     return true;
 }
 

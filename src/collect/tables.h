@@ -1,7 +1,8 @@
 /* collect/tables.h - unwind rules for the code of another process, from the files that it has
  * mapped.
  *
- * Each file is mapped once for all processes; its .eh_frame is read in place (unwind/object.h). */
+ * Each file is mapped once for all processes; its .eh_frame is read in place (unwind/object.h).  Only
+ * files without .eh_frame_hdr, such as statically linked programs, are compiled. */
 #pragma once
 #include "agent/images.h"
 #include "unwind/unwind.h"

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "collect/object_file.h"
 #include "unwind/cfi.h"
 #include "unwind/object.h"
 
@@ -188,11 +189,12 @@ static uint64_t now_ns(void)
 }
 
 /* Compiles .eh_frame.  A file without it gives an empty table. */
-static bool compile(table_store *t, const unwind_object *o, arena *a, unwind_table *out, err *e)
+static bool compile(table_store *t, str elf, const unwind_object *o, arena *a, unwind_table *out,
+                    err *e)
 {
-    object_index x;
+    object_index x = {0};
     *out = (unwind_table){0};
-    if (!o->hdr.n || !object_read_index(o, &x)) return true;
+    if (o->hdr.n ? !object_read_index(o, &x) : !object_bare_frames(elf, &x.eh_frame)) return true;
     cfi_source s = {.eh_frame = {(const char *)x.eh_frame.p, x.eh_frame.n},
                     .address = x.eh_frame.at,
                     .text_lo = o->lo,
@@ -207,12 +209,12 @@ static bool compile(table_store *t, const unwind_object *o, arena *a, unwind_tab
 }
 
 /* Loads the table of a slot, if it fits. */
-static void load(table_store *t, uint32_t slot, const unwind_object *o, uint32_t now)
+static void load(table_store *t, uint32_t slot, str elf, const unwind_object *o, uint32_t now)
 {
     arena a = {0};
     unwind_table u;
     size_t first = 0;
-    if (!compile(t, o, &a, &u, NULL))
+    if (!compile(t, elf, o, &a, &u, NULL))
         t->files.v[slot].unusable = true;
     else if (!words_of(&u) || reserve(t, words_of(&u), slot, now, &first))
         publish(t, slot, &u, first, now);
@@ -311,6 +313,6 @@ bool table_of(table_store *t, const table_key *key, str elf, uint32_t now, uint3
         return true;
     if (!open_elf(elf, &o, e)) return false;
     if (*handle == TABLE_NONE && !add_file(t, key, handle, e)) return false;
-    load(t, *handle, &o, now);
+    load(t, *handle, elf, &o, now);
     return true;
 }
