@@ -222,6 +222,15 @@ static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
     recorder_put(f->r, s, t, &x);
 }
 
+/* An ending thread still runs in the kernel for a while, so samples may follow its last event.  Its
+ * clock goes on; that of another thread with the same id begins again. */
+static void continue_clock(space_thread *t, const bpf_event *v)
+{
+    if (!t->left_at || !v->on_ns) return;
+    if (v->on_ns >= t->left_at) t->accounted = t->left_at;
+    t->left_at = 0;
+}
+
 static void on_event(void *ctx, const bpf_event *v)
 {
     feed *f = ctx;
@@ -235,6 +244,7 @@ static void on_event(void *ctx, const bpf_event *v)
         r->n.batch_full += observed;
         return;
     }
+    continue_clock(t, v);
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);

@@ -56,6 +56,8 @@ struct perf_source {
     hash_index by_id, by_tid;
     VEC(uint32_t) tids; /* threads with events of their own */
     size_t events_max;
+    bool no_lost;    /* events do not count what they lose */
+    bool lost_final; /* n.lost has everything; records about losses repeat it */
     perf_counts n;
 };
 
@@ -87,6 +89,7 @@ static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
     struct perf_event_attr a = base_attr();
     const perf_opts *o = &s->o;
     a.mmap = a.mmap2 = a.comm = a.comm_exec = a.task = a.build_id = 1;
+    a.read_format = s->no_lost ? 0 : PERF_FORMAT_LOST;
     a.watermark = 1;
     a.wakeup_watermark = (uint32_t)(ring_bytes / 2);
     if (o->side_band) return a;
@@ -136,6 +139,11 @@ static bool add_event(perf_source *s, struct perf_event_attr *a, int pid, uint32
     if (fd < 0 && errno == EACCES && !a->exclude_kernel && !s->o.kernel) {
         s->n.user_only = true;
         a->exclude_kernel = 1;
+        fd = open_event(a, pid, c->number, flags);
+    }
+    if (fd < 0 && errno == EINVAL && a->read_format) { /* before Linux 6.0 */
+        s->no_lost = true;
+        a->read_format = 0;
         fd = open_event(a, pid, c->number, flags);
     }
     if (fd < 0 && errno == EINVAL && a->build_id) { /* before Linux 5.12 */
@@ -331,9 +339,20 @@ bool perf_start(perf_source *s, err *e)
     return true;
 }
 
+/* The kernel reports a loss with the next record, which may never come; the events count all. */
+static void count_lost(perf_source *s)
+{
+    uint64_t v[2], sum = 0; /* value, lost */
+    for (size_t i = 0; i < s->events.n; i++)
+        if (read(s->events.v[i].fd, v, sizeof v) == (ssize_t)sizeof v) sum += v[1];
+    s->n.lost = sum;
+    s->lost_final = true;
+}
+
 void perf_stop(perf_source *s)
 {
     for (size_t i = 0; i < s->events.n; i++) ioctl(s->events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+    if (!s->no_lost) count_lost(s);
 }
 
 int perf_fd(const perf_source *s) { return s->epoll; }
@@ -445,9 +464,11 @@ static void take_about(perf_source *s, const ring_record *r, const perf_events *
     case PERF_RECORD_EXIT: take_birth(r, on); break;
     case PERF_RECORD_LOST:
         (void)take_u64(&f); /* id */
-        s->n.lost += take_u64(&f);
+        if (!s->lost_final) s->n.lost += take_u64(&f);
         break;
-    case PERF_RECORD_LOST_SAMPLES: s->n.lost += take_u64(&f); break;
+    case PERF_RECORD_LOST_SAMPLES:
+        if (!s->lost_final) s->n.lost += take_u64(&f);
+        break;
     case PERF_RECORD_THROTTLE: s->n.throttled++; break;
     default: break;
     }

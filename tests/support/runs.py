@@ -9,7 +9,7 @@ from receivers import KILN, need, otlp
 
 class Place:
     """A working directory, and a directory for temporary files that must be empty at the end."""
-    hz = 250
+    command, hz = 'run', 250
 
     def __init__(self, top, **env):
         self.dir = tempfile.mkdtemp(dir=top)
@@ -20,7 +20,7 @@ class Place:
         self.summary = None
 
     def argv(self, *args):
-        return [KILN, 'run', '--no-html', '--json=summary.json', '--hz', str(self.hz), *args]
+        return [KILN, self.command, '--no-html', '--json=summary.json', '--hz', str(self.hz), *args]
 
     def run(self, *args, stdin=b'', before=(), timeout=120, **more):
         """before: a command that kiln's arguments are appended to."""
@@ -42,13 +42,14 @@ class Place:
 
 
 class Profile:
-    """samples: (type, pid, [function, leaf first], attributes, link, values, times)."""
+    """samples: (type, pid, [function, leaf first], attributes, trace id, values, times, span id)."""
 
     def __init__(self, data):
         d = data.dictionary
         text = d.string_table
         self.samples = []
         self.services = set()
+        self.resources = []
 
         def attrs(indices):
             out = {}
@@ -63,13 +64,14 @@ class Profile:
         for r in data.resource_profiles:
             about = {a.key: a.value.int_value or a.value.string_value for a in r.resource.attributes}
             self.services.add(about.get('service.name'))
+            self.resources.append(about)
             for sp in r.scope_profiles:
                 for p in sp.profiles:
                     kind = text[p.sample_type.type_strindex]
                     for s in p.samples:
                         link = d.link_table[s.link_index]
                         self.samples.append((kind, about.get('process.pid'), names(s.stack_index), attrs(s.attribute_indices),
-                                             link.trace_id, list(s.values), list(s.timestamps_unix_nano)))
+                                             link.trace_id, list(s.values), list(s.timestamps_unix_nano), link.span_id))
 
     def total(self, kind='cpu', having=None, pid=None):
         return sum(sum(s[5]) for s in self.samples
