@@ -169,6 +169,9 @@ NODISCARD bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e);
  * before the last. */
 NODISCARD bool bpf_dump(bpf_source *s, bpf_on_event *f, void *ctx, err *e);
 
+/* Returns the memory of the stacks that were sent.  Call bpf_dump when it is large. */
+size_t bpf_stack_bytes(const bpf_source *s);
+
 bpf_counts bpf_count(bpf_source *s);
 
 typedef struct bpf_cost {

@@ -337,6 +337,8 @@ bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
     return n >= 0 || err_sys(e, -n, "the ring of BPF records cannot be read");
 }
 
+size_t bpf_stack_bytes(const bpf_source *s) { return s->stacks.g[s->stacks.now].a.used; }
+
 /* Reads the records of an iterator, which may be split between reads. */
 static bool read_dump(bpf_source *s, int fd, err *e)
 {

@@ -28,6 +28,12 @@ bool bpf_dump(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
 {
     return (void)s, (void)f, (void)ctx, (void)e, false;
 }
+size_t bpf_stack_bytes(const bpf_source *s)
+{
+    (void)s;
+    return 0;
+}
+
 bpf_counts bpf_count(bpf_source *s) { return (void)s, (bpf_counts){0}; }
 size_t bpf_run_time(bpf_source *s, bpf_cost v[BPF_PROGRAMS]) { return (void)s, (void)v, 0; }
 bool bpf_space_put(bpf_source *s, uint32_t pid, const bpf_mapping *v, size_t n,

@@ -12,10 +12,12 @@
 
 enum {
     MAPPINGS_MAX = 8192,    /* per process; code in others counts as generated at run time */
-    TABLE_BYTES = 16 << 20, /* node with its libraries needs 5 MiB */
-    FRAMES_MAX = 127,       /* of the BPF walk */
+    TABLE_BYTES = 24 << 20, /* node with its libraries needs 5 MiB */
+    STACK_BYTES = 8 << 20,
+    FRAMES_MAX = 127, /* of the BPF walk */
 };
 
+#define RELOAD_NS (10 * NS_PER_S)
 #define THREAD_CONTEXT "otel_thread_ctx_v1"
 
 struct feed {
@@ -86,6 +88,7 @@ static void publish(feed *f, space *s)
     if (!s->maps_at) (void)space_read_maps(s, &r->world);
     space_describe(s, &r->world);
     s->published_in_bpf = true;
+    s->put_at = r->world.now;
     if (s->kernel_thread) return;
     (void)space_root(s, root);
     for (size_t i = 0; i < s->images.v.n && n < MAPPINGS_MAX; i++) {
@@ -112,7 +115,10 @@ static unwind_result finish(void *ctx, const bpf_handover *h, uintptr_t *pcs, si
     recorder *r = f->r;
     space *s = recorder_space(r, h->pid, r->world.now);
     if (!s) return (unwind_result){.end = UNWIND_NO_RULE};
-    if (h->why == BPF_WHY_NO_TABLE) s->published_in_bpf = false; /* loads the table again */
+    /* Loads the table again, but not at once: with more code than the budget, tables would be
+     * compiled all the time. */
+    if (h->why == BPF_WHY_NO_TABLE && r->world.now - s->put_at > RELOAD_NS)
+        s->published_in_bpf = false;
     publish(f, s);
     return space_walk(s, &r->world, r->world.now, &h->regs, h->known, &h->copy, pcs, max);
 }
@@ -338,6 +344,8 @@ void feed_settle(feed *f, bool last)
     f->last = last;
     (void)!bpf_dump(f->s, on_event, f, &e);
 }
+
+bool feed_is_large(const feed *f) { return bpf_stack_bytes(f->s) > STACK_BYTES; }
 
 void feed_count(feed *f)
 {

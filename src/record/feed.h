@@ -19,6 +19,8 @@ int feed_fd(const feed *f);
 void feed_drain(feed *f);
 /* Also takes the waits that have not ended, as far as they got; `last`: the recording ends. */
 void feed_settle(feed *f, bool last);
+/* Returns whether the kernel's stacks take much memory, so that feed_settle is due. */
+bool feed_is_large(const feed *f);
 /* Called when a process has ended or runs another program. */
 void feed_forget(feed *f, uint32_t pid);
 /* Adds the counters of the programs to the recorder's. */

@@ -180,7 +180,8 @@ static void pass(recorder *r)
     drain(r);
     recorder_sweep(r);
     recorder_reap(r, false);
-    bool due = r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns;
+    bool due = (r->o.flush_ns && r->world.now - r->flushed_at >= r->o.flush_ns) ||
+               (r->feed && feed_is_large(r->feed));
     if (due && r->feed) feed_settle(r->feed, false);
     if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
     if (due || table_files_full(r->world.files)) drop_files(r);

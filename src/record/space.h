@@ -36,6 +36,7 @@ typedef struct space {
     bool leaving;        /* its first thread has ended */
     bool opened;         /* its resource was read */
     bool kernel_thread;
+    uint64_t put_at;       /* when they were published there */
     bool published_in_bpf; /* BPF programs have its mappings of changed_at */
     int root;              /* descriptor of its root directory; -1: the same as kiln's */
     arena mem;             /* holds the texts and the threads */

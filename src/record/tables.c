@@ -17,16 +17,20 @@
 #include "base/ban.h"
 
 enum {
-    COMPILE_BYTES = 40 << 20
-}; /* memory of the compiler; walks through larger files are handed over */
-
-enum { IDLE_S = 2 }; /* a table that was used in the last two seconds is not evicted */
+    IDLE_S = 2, /* a table that was used in the last two seconds is not evicted */
+    /* A table that was evicted or did not fit is not compiled again before this time, because all
+     * code of a busy machine may not fit, and compiling would take more time than it saves. */
+    RETRY_S = 20,
+    COMPILE_BYTES =
+        40 << 20, /* memory of the compiler; walks through larger files are handed over */
+};
 
 typedef struct table_file {
     table_key key;
     uint32_t refs;
     uint32_t n_rows;
-    bool unusable; /* .eh_frame is not understood: walks are always handed over */
+    uint32_t tried; /* when it was last compiled; 0: never */
+    bool unusable;  /* .eh_frame is not understood: walks are always handed over */
 } table_file;
 
 typedef struct table_extent {
@@ -315,10 +319,14 @@ bool table_of(table_store *t, const table_key *key, str elf, uint32_t now, uint3
 {
     unwind_object o;
     *handle = TABLE_NONE;
-    if (find_file(t, key, handle) && (table_loaded(t, *handle) || t->files.v[*handle].unusable))
-        return true;
+    if (find_file(t, key, handle)) {
+        const table_file *f = &t->files.v[*handle];
+        bool waits = f->tried && now - f->tried < RETRY_S;
+        if (table_loaded(t, *handle) || f->unusable || waits) return true;
+    }
     if (!open_elf(elf, &o, e)) return false;
     if (*handle == TABLE_NONE && !add_file(t, key, handle, e)) return false;
+    t->files.v[*handle].tried = now;
     load(t, *handle, elf, &o, now);
     return true;
 }
