@@ -71,12 +71,12 @@ static str read_proc(space *s, const char *name, size_t most)
 }
 
 /* Returns the value of a variable in the text of /proc/PID/environ; NULL: not set. */
-static const char *variable(str environ, const char *name)
+static const char *variable(str text, const char *name)
 {
     size_t len = strlen(name);
-    for (size_t at = 0; at < environ.n;) {
-        const char *p = environ.p + at;
-        size_t n = strnlen(p, environ.n - at);
+    for (size_t at = 0; at < text.n;) {
+        const char *p = text.p + at;
+        size_t n = strnlen(p, text.n - at);
         if (n > len && p[len] == '=' && !memcmp(p, name, len)) return p + len + 1;
         at += n + 1;
     }
@@ -137,9 +137,9 @@ void space_describe(space *s, const space_world *w)
     read_status(s);
     read_program(s);
     open_root(s);
-    str environ = read_proc(s, "environ", TEXT_BYTES);
-    const char *name = variable(environ, "OTEL_SERVICE_NAME"),
-               *attributes = variable(environ, "OTEL_RESOURCE_ATTRIBUTES");
+    str text = read_proc(s, "environ", TEXT_BYTES);
+    const char *name = variable(text, "OTEL_SERVICE_NAME"),
+               *attributes = variable(text, "OTEL_RESOURCE_ATTRIBUTES");
     if (name && *name) s->config.service_name = name;
     if (attributes && environment_valid(attributes)) s->config.resource = attributes;
     s->facts.cgroup = container_id_of(read_proc(s, "cgroup", 4096));
