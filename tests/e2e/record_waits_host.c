@@ -1,7 +1,7 @@
 /* A program that knows how long its threads wait, for record_waits.
  *
  *     record_waits_host FILE
- * Prints `ready PID`.  A line on stdin starts the threads; they wait as their names tell.  Prints their measurements in ns of
+ * Prints `ready PID`.  A line on stdin starts the threads; their names tell how they wait.  Prints their measurements in ns of
  * CLOCK_REALTIME, then `done 0`, and ends with the input:
  *
  *     thread TID NAME CREATED STARTED ENDED JOINED CPU
