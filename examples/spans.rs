@@ -33,7 +33,7 @@ fn in_span<T>(trace_id: &[u8; 16], span_id: &[u8; 8], work: impl FnOnce() -> T) 
 
 fn main() {
     assert_eq!(unsafe { kiln_span_publish(std::ptr::null()) }, 0);
-    let route = unsafe { kiln_span_key(c"http.route".as_ptr()) };
+    let route = unsafe { kiln_span_key(b"http.route\0".as_ptr().cast()) };
     in_span(b"0123456789abcdef", b"outer-id", || {
         in_span(b"0123456789abcdef", b"inner-id", || {
             let value = "/cart";

@@ -155,6 +155,7 @@ static bool execute(record_run *x)
     ran = ran && (x->has_program ? record_program(x, &e) : record_wait(x, &e));
     run_close_exporter(r);
     if (!ran) cli_fail_err(r->c, NULL, &e);
+    if (!ran && r->end.start_ns && !r->end.pid) r->c->worst = EXIT_CANNOT_RUN; /* exec failed */
     return ran;
 }
 
@@ -182,8 +183,8 @@ exit_code cmd_record(cli *c)
 static bool can_record_instead(cli *c, const char *why, err *e)
 {
     if (c->o.heap)
-        return err_set(
-            e, ERR_UNSUPPORTED,
+        return err_sys(
+            e, 0,
             "%s, so --heap is not possible; without it, kiln records the program from outside",
             why);
     c->o.off_cpu = c->o.wall || c->o.every;

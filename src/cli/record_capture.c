@@ -141,11 +141,14 @@ typedef struct gatekeeper {
 static void *keep_gate(void *ctx)
 {
     gatekeeper *g = ctx;
-    int pid = 0;
-    ssize_t n = read(g->announce, &pid, sizeof pid);
-    g->ok = n == (ssize_t)sizeof pid && recorder_attach(g->x->recorder, (uint32_t)pid, &g->e) &&
-            recorder_start(g->x->recorder, &g->e);
-    (void)!write(g->gate, "", 1);
+    bool started = false;
+    /* A file that is not a program is started a second time, by a shell. */
+    for (int pid = 0; read(g->announce, &pid, sizeof pid) == (ssize_t)sizeof pid;) {
+        g->ok = recorder_attach(g->x->recorder, (uint32_t)pid, &g->e) &&
+                (started || recorder_start(g->x->recorder, &g->e));
+        started = g->ok;
+        (void)!write(g->gate, "", 1);
+    }
     return NULL;
 }
 

@@ -78,8 +78,9 @@ typedef struct run {
     uint64_t otlp_bytes;
 } run;
 
-/* Finds the program.  Fails with ERR_UNSUPPORTED when the probe cannot be preloaded, and with
- * ERR_SYS when the program cannot be run. */
+/* Finds the program.  Fails with ERR_UNSUPPORTED when the probe cannot be preloaded, with
+ * ERR_MISMATCH when the program is for another architecture, and with ERR_SYS when it cannot be
+ * run. */
 NODISCARD bool run_target(run *r, const char *name, err *e);
 
 /* Builds *env (terminated by NULL, in the arena) for the program.  Fails with ERR_SYS when the

@@ -45,7 +45,7 @@ static bool fits_elf(run *r, str bytes, err *e)
     if (!read) {
         ok = true; /* the kernel will report the error */
     } else if (f.machine != ARCH_MACHINE || !f.is64) {
-        ok = err_set(e, ERR_UNSUPPORTED, "the program is built for %s and the agent for %s",
+        ok = err_set(e, ERR_MISMATCH, "the program is built for %s and the agent for %s",
                      machine_name(&f), ARCH_NAME);
     } else if (!loader.n) {
         ok = decline(e, "the program is statically linked: the loader cannot preload the probe");

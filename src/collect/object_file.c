@@ -91,16 +91,29 @@ void object_add_rules(str bytes, uint64_t start, uint64_t offset, arena *a, unwi
     if (t && cfi_compile(&s, a, t, NULL, NULL)) atomic_store(&o->table, t);
 }
 
+/* Finds the section of Go's table; NULL: none. */
+static const elf_section *go_section(str bytes, arena *scratch)
+{
+    elf_file f;
+    if (!elf_read(bytes, scratch, &f, NULL)) return NULL;
+    const elf_section *x = elf_section_named(&f, STR(".gopclntab"));
+    return x ? x : elf_section_named(&f, STR(".data.rel.ro.gopclntab"));
+}
+
+bool object_has_go(str bytes)
+{
+    arena scratch = {.budget = 4 << 20};
+    bool has = go_section(bytes, &scratch) != NULL;
+    arena_free(&scratch);
+    return has;
+}
+
 void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o)
 {
     object_source s;
-    elf_file f;
     arena scratch = {.budget = 4 << 20};
-    const elf_section *found = NULL;
-    if (read_source(bytes, start, offset, &s) && elf_read(bytes, &scratch, &f, NULL)) {
-        found = elf_section_named(&f, STR(".gopclntab"));
-        if (!found) found = elf_section_named(&f, STR(".data.rel.ro.gopclntab"));
-    }
+    const elf_section *found =
+        read_source(bytes, start, offset, &s) ? go_section(bytes, &scratch) : NULL;
     if (found && found->offset < bytes.n && found->size <= bytes.n - found->offset) {
         unwind_bytes go = {s.file + found->offset, found->size, s.bias};
         if (go_table_readable(&go)) o->go = go;

@@ -16,6 +16,9 @@ NODISCARD bool object_bias(str bytes, uint64_t start, uint64_t offset, uint64_t 
 /* Adds Go's table of functions to an object of the same bytes and place, if it has one. */
 void object_add_go(str bytes, uint64_t start, uint64_t offset, unwind_object *o);
 
+/* Returns whether the file has Go's table of functions, which has the rules of Go's code. */
+bool object_has_go(str bytes);
+
 /* Finds .eh_frame by the section headers, for a file whose program headers do not lead to it:
  * statically linked programs have no .eh_frame_hdr.  Sets *address to its address in the file.
  * Returns an empty str when there is none. */

@@ -30,7 +30,8 @@ typedef struct table_file {
     uint32_t refs;
     uint32_t n_rows;
     uint32_t tried; /* when it was last compiled; 0: never */
-    bool unusable;  /* .eh_frame is not understood: walks are always handed over */
+    bool unusable;  /* .eh_frame is not understood, or Go's own table has the rules:
+                    * walks are always handed over */
 } table_file;
 
 typedef struct table_extent {
@@ -224,7 +225,7 @@ static void load(table_store *t, uint32_t slot, str elf, const unwind_object *o,
     arena a = {.budget = COMPILE_BYTES};
     unwind_table u;
     size_t first = 0;
-    if (!compile(t, elf, o, &a, &u, NULL))
+    if (object_has_go(elf) || !compile(t, elf, o, &a, &u, NULL))
         t->files.v[slot].unusable = true;
     else if (!words_of(&u) || reserve(t, words_of(&u), slot, now, &first))
         publish(t, slot, &u, first, now);
