@@ -133,21 +133,6 @@ void record_print(run *r)
 
 /* ---- JSON ---- */
 
-static void put_number(json_out *o, const char *key, uint64_t v)
-{
-    json_put_key(o, str_of(key));
-    json_put_u64(o, v);
-}
-
-static void put_path(json_out *o, const char *key, const char *path)
-{
-    json_put_key(o, str_of(key));
-    if (path)
-        input_path_json(o, path);
-    else
-        json_put_null(o);
-}
-
 void record_print_json(run *r)
 {
     record_run *x = of(r);
@@ -156,38 +141,38 @@ void record_print_json(run *r)
     json_out o = {.b = &r->c->out, .pretty = true};
 
     json_put_object(&o);
-    put_number(&o, "schema", 1);
-    put_number(&o, "ran_ns", x->ran_ns);
+    run_json_number(&o, "schema", 1);
+    run_json_number(&o, "ran_ns", x->ran_ns);
     json_put_key(&o, STR("mode"));
     json_put_str(&o, n->bpf ? STR("bpf") : STR("perf"));
-    put_number(&o, "hz", r->hz);
-    put_number(&o, "cpu_observations", n->cpu_samples);
-    put_number(&o, "cpu_ns", n->cpu_ns);
-    put_number(&o, "waits", n->waits);
-    put_number(&o, "wait_ns", n->wait_ns);
-    put_number(&o, "short_waits", n->short_waits);
-    put_number(&o, "short_ns", n->short_ns);
-    put_number(&o, "stacks_whole", n->whole);
-    put_number(&o, "frames_guessed", n->guessed);
-    put_number(&o, "spans", n->spans);
-    put_number(&o, "spans_torn", n->spans_torn);
-    put_number(&o, "processes", n->processes);
-    put_number(&o, "threads", r->n_threads);
-    put_number(&o, "own_cpu_ns", n->own_cpu);
-    put_number(&o, "bpf_ns", n->bpf_ns);
+    run_json_number(&o, "hz", r->hz);
+    run_json_number(&o, "cpu_observations", n->cpu_samples);
+    run_json_number(&o, "cpu_ns", n->cpu_ns);
+    run_json_number(&o, "waits", n->waits);
+    run_json_number(&o, "wait_ns", n->wait_ns);
+    run_json_number(&o, "short_waits", n->short_waits);
+    run_json_number(&o, "short_ns", n->short_ns);
+    run_json_number(&o, "stacks_whole", n->whole);
+    run_json_number(&o, "frames_guessed", n->guessed);
+    run_json_number(&o, "spans", n->spans);
+    run_json_number(&o, "spans_torn", n->spans_torn);
+    run_json_number(&o, "processes", n->processes);
+    run_json_number(&o, "threads", r->n_threads);
+    run_json_number(&o, "own_cpu_ns", n->own_cpu);
+    run_json_number(&o, "bpf_ns", n->bpf_ns);
     json_put_key(&o, STR("lost"));
     json_put_object(&o);
     size_t k = losses_of(x, v);
-    for (size_t i = 0; i < k; i++) put_number(&o, v[i].name, v[i].n);
+    for (size_t i = 0; i < k; i++) run_json_number(&o, v[i].name, v[i].n);
     json_put_object_end(&o);
     json_put_key(&o, STR("export"));
     json_put_object(&o);
-#define X(name, what) put_number(&o, #name, r->sent.name);
+#define X(name, what) run_json_number(&o, #name, r->sent.name);
     OTLP_COUNTERS(X)
 #undef X
     json_put_object_end(&o);
-    put_path(&o, "output", r->output);
-    put_path(&o, "html", r->html);
+    run_json_path(&o, "output", r->output);
+    run_json_path(&o, "html", r->html);
     json_put_object_end(&o);
     buf_putc(&r->c->out, '\n');
 }

@@ -140,6 +140,10 @@ void run_put_tables(run *r);
 void run_put_written(run *r, buf *t);
 void run_put_names(run *r, buf *t);
 void run_print_json(run *r);
+/* Print a member of an object; a path may be NULL. */
+struct json_out;
+void run_json_number(struct json_out *o, const char *key, uint64_t v);
+void run_json_path(struct json_out *o, const char *key, const char *path);
 /* Appends "exited with status 3" or "was killed by signal 11 (SIGSEGV)". */
 void run_ending(buf *b, int status);
 

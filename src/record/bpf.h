@@ -132,7 +132,8 @@ typedef void bpf_on_event(void *ctx, const bpf_event *ev);
 #define BPF_COUNTERS(X)                                                                            \
     BPF_KERNEL_COUNTERS(X)                                                                         \
     X(stacks_unknown, "events whose stack was lost")                                               \
-    X(finished, "stacks completed outside of the kernel")
+    X(finished, "stacks completed outside of the kernel")                                          \
+    X(ring_bytes, "bytes of records read from the ring")
 
 typedef struct bpf_counts {
 #define X(name, what) uint64_t name;

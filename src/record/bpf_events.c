@@ -264,6 +264,7 @@ static size_t on_record(bpf_source *s, const void *p, size_t n)
 
 static int on_ring(void *ctx, void *p, size_t n)
 {
+    ((bpf_source *)ctx)->ring_bytes += n;
     (void)on_record(ctx, p, n);
     return 0;
 }

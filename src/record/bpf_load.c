@@ -369,7 +369,8 @@ struct bpf_kernel_counts bpf_kernel_count(const bpf_source *s)
 bpf_counts bpf_count(bpf_source *s)
 {
     struct bpf_kernel_counts k = bpf_kernel_count(s);
-    bpf_counts n = {.stacks_unknown = s->stacks_unknown, .finished = s->finished};
+    bpf_counts n = {
+        .stacks_unknown = s->stacks_unknown, .finished = s->finished, .ring_bytes = s->ring_bytes};
 #define X(name, what) n.name = k.name;
     BPF_KERNEL_COUNTERS(X)
 #undef X
