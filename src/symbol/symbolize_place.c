@@ -269,6 +269,8 @@ void places_end(places *p)
     for (size_t i = 0; i < p->v.n; i++) {
         place *x = &p->v.v[i];
         bool keeps = x->m.state <= MODULE_EMPTY && !x->m.absolute;
+        /* With a limit of memory, the pages of kept indexes do not stay. */
+        if (keeps && p->o->module.max_debug) file_pass(&x->m.stored, x->m.stored.bytes.n);
         module_cache_put(keeps ? p->o->modules : NULL, x->key, &x->m);
     }
     cache_close(&p->cache);
