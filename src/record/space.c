@@ -32,7 +32,7 @@ space *space_open(uint32_t pid, uint64_t time)
     *s = (space){.pid = pid,
                  .inner_pid = pid,
                  .seen_at = time,
-                 .changed_at = time,
+                 .mapped_at = time,
                  .start = time,
                  .root = -1,
                  .mem = {.budget = SPACE_BYTES},
@@ -160,6 +160,13 @@ static void read_published(space *s)
     if (s->published.has != had) s->published_in_bpf = false; /* the place of its spans */
 }
 
+/* The rules, and the mappings that BPF programs have, are out of date. */
+static void changed(space *s)
+{
+    s->changes++;
+    s->published_in_bpf = false;
+}
+
 bool space_read_maps(space *s, space_world *w)
 {
     if (s->ended_at || (s->maps_at && w->now - s->maps_at < READ_MAPS_NS)) return false;
@@ -169,12 +176,11 @@ bool space_read_maps(space *s, space_world *w)
     bool first = !s->maps_at;
     s->maps_at = w->now;
     /* Samples that are older than the reading belong to the same mappings. */
-    if (!images_refresh(&s->images, first ? s->seen_at : w->now, NULL)) return false;
+    if (!images_refresh(&s->images, first ? s->mapped_at : w->now, NULL)) return false;
     for (size_t i = 0; i < s->images.v.n; i++) after += s->images.v.v[i].gone != 0;
     read_published(s);
     if (s->images.v.n == before && gone == after) return false;
-    s->changed_at = first ? s->seen_at : w->now;
-    s->published_in_bpf = false;
+    changed(s);
     return true;
 }
 
@@ -205,17 +211,16 @@ void space_map(space *s, const image *m)
         if (!x->gone && x->start < m->end && m->start < x->end) x->gone = m->born;
     }
     if (!images_put(&s->images, m)) return;
-    s->changed_at = m->born;
-    s->published_in_bpf = false;
+    changed(s);
 }
 
 void space_exec(space *s, uint64_t time)
 {
     for (size_t i = 0; i < s->images.v.n; i++)
         if (!s->images.v.v[i].gone) s->images.v.v[i].gone = time;
-    s->changed_at = time;
+    s->mapped_at = time;
     s->maps_at = 0;
-    s->published_in_bpf = false;
+    changed(s);
     published_free(&s->published);
     s->variables = (tls_variables){0};
     if (s->root >= 0) close(s->root);
@@ -301,11 +306,11 @@ const char *space_root(const space *s, char out[64])
 unwind_snapshot *space_rules(space *s, space_world *w)
 {
     if (!s->maps_at && !s->ended_at) (void)space_read_maps(s, w);
-    if (s->rules && s->rules_at == s->changed_at) return s->rules;
+    if (s->rules && s->rules_of == s->changes) return s->rules;
     char root[64];
     space_drop_rules(s);
     s->rules = tables_make(w->files, space_root(s, root), &s->images);
-    s->rules_at = s->changed_at;
+    s->rules_of = s->changes;
     space **entry = &w->ruled[w->next_ruled++ % RULED_MAX];
     if (*entry) space_drop_rules(*entry);
     *entry = s;

@@ -27,23 +27,24 @@ typedef struct space_thread {
 
 typedef struct space {
     uint32_t pid;
-    uint32_t inner_pid;  /* in its own pid namespace */
-    uint32_t parent;     /* process that forked it; 0: not known */
-    uint64_t seen_at;    /* time of its first record */
-    uint64_t maps_at;    /* time of the last reading of /proc/PID/maps; 0: never */
-    uint64_t changed_at; /* time of the last change of its mappings */
-    uint64_t ended_at;   /* 0: it runs */
-    bool leaving;        /* its first thread has ended */
-    bool opened;         /* its resource was read */
+    uint32_t inner_pid; /* in its own pid namespace */
+    uint32_t parent;    /* process that forked it; 0: not known */
+    uint64_t seen_at;   /* time of its first record */
+    uint64_t maps_at;   /* time of the last reading of /proc/PID/maps; 0: never */
+    uint64_t mapped_at; /* time of its birth or exec: its first mappings hold since then */
+    uint32_t changes;   /* of its mappings */
+    uint64_t ended_at;  /* 0: it runs */
+    bool leaving;       /* its first thread has ended */
+    bool opened;        /* its resource was read */
     bool kernel_thread;
     uint64_t put_at;       /* when they were published there */
-    bool published_in_bpf; /* BPF programs have its mappings of changed_at */
+    bool published_in_bpf; /* BPF programs have its current mappings */
     int root;              /* descriptor of its root directory; -1: the same as kiln's */
     arena mem;             /* holds the texts and the threads */
     images images;
     unwind_snapshot *rules; /* NULL: not built */
     struct space **ruled;   /* its entry in space_world.ruled; NULL: none */
-    uint64_t rules_at;      /* changed_at of its mappings when `rules` was built */
+    uint32_t rules_of;      /* `changes` when `rules` was built */
     VEC(space_thread) threads;
     hash_index by_tid;
     uint32_t next_index;

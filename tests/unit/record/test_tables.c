@@ -133,16 +133,18 @@ static void the_least_recently_used_is_evicted(void **state)
     size_t n = words_of_self();
     table_store *t = open_store(&x, 2 * n + n / 2);
     uint32_t first = put(t, &x, 1, 10), second = put(t, &x, 2, 10);
-    x.slots[first].used = 20; /* as a walk stamps it */
-    uint32_t third = put(t, &x, 3, 21);
+    x.slots[first].used = 40; /* as a walk stamps it */
+    uint32_t third = put(t, &x, 3, 41);
     assert_true(table_loaded(t, first) && !table_loaded(t, second) && table_loaded(t, third));
     assert_int_equal(x.graces, 1);
     assert_int_equal(table_count(t).evicted, 1);
     assert_int_equal(table_count(t).bytes, 16 * n);
-    assert_int_equal(put(t, &x, 2, 21), second); /* all others were just used: does not fit */
+    assert_int_equal(put(t, &x, 2, 41), second); /* all others were just used: does not fit */
     assert_false(table_loaded(t, second));
     assert_int_equal(table_count(t).refused, 1);
-    assert_int_equal(put(t, &x, 2, 30), second); /* the slot is the same, so mappings stay valid */
+    assert_int_equal(put(t, &x, 2, 45), second); /* it was tried a moment ago */
+    assert_false(table_loaded(t, second));
+    assert_int_equal(put(t, &x, 2, 70), second); /* the slot is the same, so mappings stay valid */
     assert_true(table_loaded(t, second) && !table_loaded(t, first));
     assert_int_equal(find_rule(&x, second, x.slots[second].base + 4096),
                      find_rule(&x, third, x.slots[third].base + 4096));
