@@ -151,7 +151,9 @@ struct code_exit {
  * by the number of the CPU.  on_cpu may interrupt off_cpu, so each has its own. */
 struct scratch {
     struct bpf_kernel_counts n;
-    uint64_t unique; /* the last stack that was handed over; user space sets the first */
+    uint64_t unique;    /* the last stack that was handed over; user space sets the first */
+    uint32_t raised_by; /* thread that raised the interrupt which receives packets; 0: none */
+    uint32_t unused;
     struct rule_slot cache[CACHE_SLOTS];
     uint64_t window[WINDOW_WORDS];
     struct {

@@ -129,14 +129,49 @@ int BPF_PROG(off_cpu, bool preempt, struct task_struct *prev, struct task_struct
 
 /* ---- wakeups ---- */
 
-/* Returns whether an interrupt handler runs on top of the current thread.  The kernel exports no
- * count of nested interrupts to programs, so this is derived: the idle thread wakes others only in
- * interrupts, and a thread that is not in a system call (orig_ax < 0) was interrupted. */
-INLINE bool in_interrupt(void)
+enum {
+    KERNEL_STACK = 16 << 10, /* bytes, x86-64 */
+    NET_RX_SOFTIRQ = 3,
+};
+
+/* Returns whether the current thread itself runs in the kernel: in a system call, or a kernel thread.
+ * An interrupt of kernel code has a stack of its own.  One of user code has the stack of the thread,
+ * which is not in a system call then (orig_ax < 0).  The arguments of a tracepoint, to which ctx
+ * points, are on the stack that is in use; BPF's own stack need not be. */
+INLINE bool runs_itself(struct task_struct *t, void *ctx)
+{
+    uint64_t at = 0, stack = (uint64_t)t->stack;
+    struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
+    bpf_probe_read_kernel(&at, sizeof at, &ctx); /* the address as a number */
+    return at - stack < KERNEL_STACK && (t->flags & PF_KTHREAD || (int64_t)r->orig_ax >= 0);
+}
+
+/* A thread that sends to a socket of its own machine raises the interrupt that receives.  The
+ * receiver is woken by the sender then, although on another stack. */
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(receiving, unsigned int vector)
 {
     struct task_struct *t = bpf_get_current_task_btf();
-    struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
-    return !t->pid || (!(t->flags & PF_KTHREAD) && (int64_t)r->orig_ax < 0);
+    struct scratch *s = SCRATCH(scratch_off);
+    if (vector == NET_RX_SOFTIRQ && s) s->raised_by = runs_itself(t, ctx) ? (uint32_t)t->pid : 0;
+    return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(received, unsigned int vector)
+{
+    struct scratch *s = SCRATCH(scratch_off);
+    if (vector == NET_RX_SOFTIRQ && s) s->raised_by = 0;
+    return 0;
+}
+
+/* Returns whether an interrupt wakes, and not the current thread. */
+INLINE bool in_interrupt(void *ctx)
+{
+    struct task_struct *t = bpf_get_current_task_btf();
+    const struct scratch *s = SCRATCH(scratch_off);
+    if (!t->pid) return true; /* the idle thread wakes others only for interrupts */
+    return !runs_itself(t, ctx) && !(s && s->raised_by == (uint32_t)t->pid);
 }
 
 SEC("tp_btf/sched_waking")
@@ -149,7 +184,7 @@ int BPF_PROG(waking, struct task_struct *t)
     p->waker.tgid = (uint32_t)(who >> 32);
     p->waker.tid = (uint32_t)who;
     bpf_get_current_comm(p->waker.comm, sizeof p->waker.comm);
-    p->flags |= BPF_OFF_WOKEN | (in_interrupt() ? BPF_OFF_INTERRUPT : 0);
+    p->flags |= BPF_OFF_WOKEN | (in_interrupt(ctx) ? BPF_OFF_INTERRUPT : 0);
     p->runnable = bpf_ktime_get_ns();
     return 0;
 }

@@ -78,6 +78,7 @@ struct sched_entity {
 struct task_struct {
     unsigned int __state, flags;
     int on_cpu, pid, tgid;
+    void *stack; /* of the kernel */
     struct mm_struct *mm;
     char comm[16];
     struct signal_struct *signal;

@@ -128,6 +128,8 @@ static bool set_sizes(bpf_source *s, err *e)
     bpf_program__set_autoload(p->progs.off_cpu, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.waking, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.waking_new, s->o.off_cpu);
+    bpf_program__set_autoload(p->progs.receiving, s->o.off_cpu);
+    bpf_program__set_autoload(p->progs.received, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.list_threads, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.dump_threads, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.forked, s->o.filter == BPF_PIDS);
@@ -333,7 +335,8 @@ bool bpf_start(bpf_source *s, err *e)
     if (s->o.off_cpu) {
         /* The switches first: the list then adds only threads that did not move meanwhile. */
         if (!attach(s, p->progs.off_cpu, e) || !attach(s, p->progs.waking, e) ||
-            !attach(s, p->progs.waking_new, e) || !list_threads(s, e))
+            !attach(s, p->progs.waking_new, e) || !attach(s, p->progs.receiving, e) ||
+            !attach(s, p->progs.received, e) || !list_threads(s, e))
             return false;
     }
     for (size_t i = 0; s->o.on_cpu && i < s->n_cpus; i++)
