@@ -260,6 +260,9 @@ static void put_empty(run *r, buf *t)
     if (!r->all.processes)
         buf_z(t, "nothing: the probe did not start in the program; check whether it clears "
                  "LD_PRELOAD or starts statically linked programs; kiln record profiles both");
+    else if (2 * run_account_of(r).unseen > r->end.cpu_ns)
+        buf_z(t, "nothing: most of the CPU time was used by processes in which the probe does not "
+                 "start, such as statically linked programs; kiln record observes them");
     else
         buf_printf(t,
                    "nothing: the program used %s of CPU time, and kiln takes one sample for every "
