@@ -6,8 +6,33 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static char out[HUMAN_MAX];
+
+/* The viewer formats the same numbers in the same way: ui/test/rate.test.ts. */
+static void test_shared_cases(void **state)
+{
+    (void)state;
+    char path[4096], line[160];
+    const char *src = getenv("KILN_SRC");
+    snprintf(path, sizeof path, "%s/tests/support/human_cases.txt", src ? src : ".");
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t n = 0;
+    while (fgets(line, sizeof line, f)) {
+        if (*line == '#') continue;
+        char *word = strtok(line, "\t"), *number = strtok(NULL, "\t"), *want = strtok(NULL, "\n");
+        assert_non_null(want);
+        uint64_t v = strtoull(number, NULL, 10);
+        assert_string_equal(strcmp(word, "bytes") ? human_duration(v, out) : human_bytes(v, out),
+                            want);
+        n++;
+    }
+    fclose(f);
+    assert_true(n > 20);
+}
 
 static void test_bytes(void **state)
 {
@@ -106,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes), cmocka_unit_test(test_count), cmocka_unit_test(test_duration),
         cmocka_unit_test(test_time),  cmocka_unit_test(test_value), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_shared_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,16 +22,18 @@ const BYTES: [string, number][] = [
     ['MiBy', 1024 ** 2],
 ];
 
-const scaleOf = (list: [string, number][], unit: string): number => list.find(([u]) => u === unit)?.[1] ?? 0;
+const scaleIn = (list: [string, number][], unit: string): number => list.find(([u]) => u === unit)?.[1] ?? 0;
 
 /** ns per unit of time; 0: not a unit of time. */
-export const timeScale = (unit: string): number => scaleOf(TIME, unit);
+export const timeScale = (unit: string): number => scaleIn(TIME, unit);
+/** Bytes per unit of size; 0: not a unit of size. */
+export const byteScale = (unit: string): number => scaleIn(BYTES, unit);
 
 const DECIMAL = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /** Steps of an axis that withUnit prints as round numbers; null: any decimal step. */
 export function roundSteps(unit: string): number[] | null {
-    const b = scaleOf(BYTES, unit),
+    const b = byteScale(unit),
         t = timeScale(unit);
     if (b) return Array.from({ length: 6 }, (_, k) => DECIMAL.map((d) => (d * 1024 ** k) / b)).flat();
     if (!t) return null;
@@ -42,10 +44,14 @@ export function roundSteps(unit: string): number[] | null {
 }
 
 /** Formats three significant digits. */
-const three = (v: number): string => {
+export const three = (v: number): string => {
     const a = Math.abs(v);
     return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1).replace(/\.0$/, '') : v.toFixed(2).replace(/\.?0+$/, '');
 };
+
+/** A number that would be printed as 1000 gets the next unit. src/draw/human.c has the same rule, and both are tested with
+ *  tests/support/human_cases.txt. */
+const ROUNDS_UP = 999.5;
 
 /** Formats 125 s as "2 min 5 s". */
 function both(n: number, per: number, large: string, small: string): string {
@@ -55,19 +61,19 @@ function both(n: number, per: number, large: string, small: string): string {
 
 export function duration(ns: number): string {
     const a = Math.abs(ns);
-    if (a < 1e3) return `${three(ns)} ns`;
-    if (a < 1e6) return `${three(ns / 1e3)} µs`;
-    if (a < 1e9) return `${three(ns / 1e6)} ms`;
+    if (a < ROUNDS_UP) return `${three(ns)} ns`;
+    if (a < ROUNDS_UP * 1e3) return `${three(ns / 1e3)} µs`;
+    if (a < ROUNDS_UP * 1e6) return `${three(ns / 1e6)} ms`;
     if (a < 120e9) return `${three(ns / 1e9)} s`;
-    if (a < 7200e9) return both(Math.round(ns / 1e9), 60, 'min', 's');
+    if (a < 7199.5e9) return both(Math.round(ns / 1e9), 60, 'min', 's');
     return both(Math.round(ns / 60e9), 60, 'h', 'min');
 }
 
 export function bytes(n: number): string {
-    const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+    const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
     let i = 0,
         v = n;
-    while (Math.abs(v) >= 1024 && i < names.length - 1) ((v /= 1024), i++);
+    while (Math.abs(v) >= ROUNDS_UP && i < names.length - 1) ((v /= 1024), i++);
     return `${three(v)} ${names[i]}`;
 }
 
@@ -82,9 +88,9 @@ const COUNTS = new Set(['', '1', 'count', 'none', '{count}']);
 export function withUnit(v: number, unit: string): string {
     if (v < 0) return `−${withUnit(-v, unit)}`;
     if (v === 0) return '0';
-    const t = scaleOf(TIME, unit);
+    const t = timeScale(unit);
     if (t) return duration(v * t);
-    const b = scaleOf(BYTES, unit);
+    const b = byteScale(unit);
     if (b) return bytes(v * b);
     return COUNTS.has(unit) ? count(v) : `${count(v)} ${unit}`;
 }
