@@ -41,7 +41,8 @@ static bool count_all(query *k, const heat_range *r, heat *h, err *e)
     store_read_result scanned;
     store_budget limits = query_budget(k, 2);
     if (!heat_init(r, k->a, h, e) ||
-        !store_counts(k->store, &k->q, &limits, h->row_ns, (str){0}, k->a, &b, &scanned, e))
+        !store_counts(k->store, &k->q, &limits, &(store_counts_opts){.step = h->row_ns}, k->a, &b,
+                      &scanned, e))
         return false;
     query_scanned(k, &scanned);
     if (b.rows.n) h->sum = b.rows.v[0].sum, h->count = b.rows.v[0].count;

@@ -47,6 +47,26 @@ bool query_range(query *k, err *e)
     return k->q.start < k->q.end || err_set(e, ERR_USAGE, "end must be after start");
 }
 
+static void put_counts(response_node *o, const store_buckets *b, uint64_t end, bool split)
+{
+    response_u64(o, "start", b->start);
+    response_u64(o, "end", end);
+    response_u64(o, "step", b->step);
+    response_bool(o, "levels", b->levels);
+    response_node *rows = response_list(o, "rows");
+    response_may_cut(rows);
+    for (size_t i = 0; i < b->rows.n; i++) {
+        const store_row *r = &b->rows.v[i];
+        response_node *x = response_object(rows, NULL);
+        response_text(x, "label", r->label);
+        if (split) response_text(x, "split", r->split);
+        response_u64(x, "complete", r->complete);
+        response_i64s(x, "sum", r->sum, b->n);
+        response_u64s(x, "count", r->count, b->n);
+        if (r->series) response_u32s(x, "series", r->series, b->n);
+    }
+}
+
 bool api_counts(query *k, err *e)
 {
     uint64_t step = 0;
@@ -60,20 +80,13 @@ bool api_counts(query *k, err *e)
                        BUCKETS_MAX);
     store_read_result scanned;
     store_budget limits = query_budget(k, 2);
-    if (!store_counts(k->store, &k->q, &limits, step, params_get(&k->p, "by"), k->a, &b, &scanned,
-                      e))
-        return false;
+    store_counts_opts o = {.step = step,
+                           .by = params_get(&k->p, "by"),
+                           .split = params_get(&k->p, "split"),
+                           .hold = true,
+                           .now = k->now};
+    if (!store_counts(k->store, &k->q, &limits, &o, k->a, &b, &scanned, e)) return false;
     query_scanned(k, &scanned);
-    response_node *o = &k->w.root;
-    response_u64(o, "start", b.start);
-    response_u64(o, "step", b.step);
-    response_node *rows = response_list(o, "rows");
-    response_may_cut(rows);
-    for (size_t i = 0; i < b.rows.n; i++) {
-        response_node *x = response_object(rows, NULL);
-        response_text(x, "label", b.rows.v[i].label);
-        response_i64s(x, "sum", b.rows.v[i].sum, b.n);
-        response_u64s(x, "count", b.rows.v[i].count, b.n);
-    }
+    put_counts(&k->w.root, &b, k->q.end, o.split.n > 0);
     return true;
 }

@@ -78,9 +78,11 @@ const api_route api_routes[] = {
      "threads:{name:texts thread_id:ints process_id:ints resource:ints} spans:{trace_id:texts "
      "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints} all:int",
      NULL},
-    {"counts", api_counts, COMMON | API_P(STEP) | API_P(LABEL),
+    {"counts", api_counts, COMMON | API_P(STEP) | API_P(LABEL) | API_P(SPLIT),
      "sums and observation counts over time, by a label",
-     "start:int step:int rows:[label:text sum:ints count:ints]", NULL},
+     "start:int end:int step:int levels:bool "
+     "rows:[label:text split?:text complete:int sum:ints count:ints series?:ints]",
+     NULL},
     {"heat", api_heat, COMMON | API_VIEW | API_P(COLUMN) | API_P(ROWS),
      "a heat map: sums in columns of time, each divided into rows",
      "type:text unit:text start:int column:int columns:int row:int rows:int sum:ints count:ints "

@@ -55,6 +55,7 @@ typedef enum api_kind {
     X(CUM, "cum", API_FLAG, "1", "sort by the cumulative value")                                   \
     X(STEP, "step", API_DURATION, "15s", "length of a bucket")                                     \
     X(LABEL, "by", API_TEXT, "service.name", "one row for each value of this label")               \
+    X(SPLIT, "split", API_TEXT, "thread.state", "and for each value of this label")                \
     X(COLUMN, "column", API_DURATION, "1s", "duration of a column")                                \
     X(ROWS, "rows", API_NUMBER, "50", "rows of a column; must divide it evenly")                   \
     X(BASE_QUERY, "base_query", API_TEXT, "cpu{service.version=\"1.2\"}", "query of the base")     \

@@ -284,6 +284,7 @@ bool embedded_list_labels(store_reader *s, const store_selector *q, const store_
 bool embedded_list_profiles(store_reader *s, const store_selector *q, const store_budget *b,
                             size_t max, arena *a, store_profile_list *out,
                             store_series_list *series, store_read_result *result, err *e);
-bool embedded_counts(store_reader *s, const store_selector *q, const store_budget *b, uint64_t step,
-                     str by, arena *a, store_buckets *out, store_read_result *result, err *e);
+bool embedded_counts(store_reader *s, const store_selector *q, const store_budget *b,
+                     const store_counts_opts *o, arena *a, store_buckets *out,
+                     store_read_result *result, err *e);
 bool embedded_put_names(store_reader *s, const model *m, uint64_t *n, err *e);

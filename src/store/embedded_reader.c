@@ -215,11 +215,12 @@ bool embedded_list_profiles(store_reader *s, const store_selector *q, const stor
     return unlocked(x, result_profiles(&x->r, q, b, max, a, out, series, result, e));
 }
 
-bool embedded_counts(store_reader *s, const store_selector *q, const store_budget *b, uint64_t step,
-                     str by, arena *a, store_buckets *out, store_read_result *result, err *e)
+bool embedded_counts(store_reader *s, const store_selector *q, const store_budget *b,
+                     const store_counts_opts *o, arena *a, store_buckets *out,
+                     store_read_result *result, err *e)
 {
     embedded_reader *x = lock_reader(s);
-    return unlocked(x, result_counts(&x->r, q, b, step, by, a, out, result, e));
+    return unlocked(x, result_counts(&x->r, q, b, o, a, out, result, e));
 }
 
 /* Does not lock the reader, because callbacks of a read call it. Names are in a separate database,

@@ -45,8 +45,9 @@ typedef struct store_engine {
     bool (*list_profiles)(store_reader *r, const store_selector *q, const store_budget *b,
                           size_t max, arena *a, store_profile_list *out, store_series_list *series,
                           store_read_result *x, err *e);
-    bool (*counts)(store_reader *r, const store_selector *q, const store_budget *b, uint64_t step,
-                   str by, arena *a, store_buckets *out, store_read_result *x, err *e);
+    bool (*counts)(store_reader *r, const store_selector *q, const store_budget *b,
+                   const store_counts_opts *o, arena *a, store_buckets *out, store_read_result *x,
+                   err *e);
     bool (*put_names)(store_reader *r, const model *m, uint64_t *n, err *e);
 
     /* maintenance.h; NULL: not supported */

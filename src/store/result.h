@@ -37,7 +37,7 @@ NODISCARD bool result_types(reader *r, const store_selector *q, const store_budg
 NODISCARD bool result_labels(reader *r, const store_selector *q, const store_budget *b, str key,
                              arena *a, store_label_list *out, store_read_result *x, err *e);
 NODISCARD bool result_counts(reader *r, const store_selector *q, const store_budget *b,
-                             uint64_t step, str by, arena *a, store_buckets *out,
+                             const store_counts_opts *o, arena *a, store_buckets *out,
                              store_read_result *x, err *e);
 NODISCARD bool result_profiles(reader *r, const store_selector *q, const store_budget *b,
                                size_t max, arena *a, store_profile_list *out,

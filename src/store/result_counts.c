@@ -1,5 +1,6 @@
 /* Counts and sums in time buckets (store_counts). A block whose observations are all in one bucket
  * is counted from its row, without decoding it. */
+#include "store/arrivals.h"
 #include "store/levels.h"
 
 #include "query/timeline.h"
@@ -8,45 +9,39 @@
 typedef struct counting {
     scan k;
     arena *a;
-    store_buckets *out;
-    str by;
-    hash_index by_label;
+    const store_counts_opts *o;
+    uint64_t start, last; /* beginnings of the first and last bucket */
+    str keys[COUNT_LABELS];
+    count_rows rows;
     buf scratch;
     cutter cut;
     arena work;
-    const model *m;   /* with the current dictionary */
-    uint32_t *row_of; /* by attribute: row + 1 for its value as label */
+    const model *m;                  /* with the current dictionary */
+    uint32_t *text_of[COUNT_LABELS]; /* by attribute: text + 1 for its value as label */
+    series_ids series;
+    arrivals arrivals;
     levels levels;
+    uint32_t from; /* the series that is being counted */
+    bool failed;   /* out of memory */
 } counting;
 
-/* Returns the row of a label; UINT32_MAX when out of memory. */
-static uint32_t row_named(counting *x, str label)
+/* Returns text + 1 of a label's value. When out of memory, sets x->failed. */
+static uint32_t text_of_label(counting *x, const any *v)
 {
-    if (!hash_index_room(&x->by_label, x->a)) return UINT32_MAX;
-    uint64_t h = hash_bytes(label.p, label.n, x->by_label.seed);
-    uint32_t i = hash_first(&x->by_label, h);
-    for (uint32_t at; hash_next(&x->by_label, &i, h, &at); i++)
-        if (str_eq(x->out->rows.v[at].label, label)) return at;
-    char *copy = arena_alloc(x->a, label.n);
-    int64_t *sum = arena_new(x->a, int64_t, x->out->n);
-    uint64_t *count = arena_new(x->a, uint64_t, x->out->n);
-    store_row *r = copy && sum && count ? vec_push(x->a, &x->out->rows) : NULL;
-    if (!r) return UINT32_MAX;
-    if (label.n) memcpy(copy, label.p, label.n);
-    *r = (store_row){.label = {copy, label.n}, .sum = sum, .count = count};
-    hash_put(&x->by_label, i, h, (uint32_t)(x->out->rows.n - 1));
-    return (uint32_t)(x->out->rows.n - 1);
+    uint32_t text = count_text(&x->rows, v ? label_text(v, &x->scratch) : (str){0});
+    if (text == NO_ROW) x->failed = true;
+    return text + 1;
 }
 
 static size_t bucket_of(const counting *x, uint64_t time)
 {
-    return (size_t)((time - x->out->start) / x->out->step);
+    return (size_t)((time - x->start) / x->o->step);
 }
 
 static void add(counting *x, uint32_t row, uint64_t time, int64_t v, uint64_t n)
 {
     size_t at = bucket_of(x, time);
-    store_row *r = &x->out->rows.v[row];
+    store_row *r = &x->rows.v.v[row];
     r->sum[at] = add_saturating(r->sum[at], v, NULL);
     r->count[at] += n;
 }
@@ -58,32 +53,58 @@ static bool on_dict(void *ctx, const model *m, err *e)
     arena_reset(&x->work);
     x->cut = (cutter){.a = &x->work};
     x->m = m;
-    x->row_of = arena_new(&x->work, uint32_t, m->dict.attributes.n);
-    return x->row_of || err_memory(e);
+    for (size_t k = 0; k < COUNT_LABELS; k++)
+        if (!(x->text_of[k] = arena_new(&x->work, uint32_t, m->dict.attributes.n)))
+            return err_memory(e);
+    return true;
 }
 
-/* Returns row + 1 of the first attribute in the list that has the key; 0 when there is none. */
-static uint32_t row_of_list(counting *x, const uint32_t *v, size_t n)
+/* Returns text + 1 of the first attribute in the list that has key k; 0 when there is none. */
+static uint32_t text_of_list(counting *x, size_t k, const uint32_t *v, size_t n)
 {
     const dict *d = &x->m->dict;
     for (size_t i = 0; i < n; i++) {
-        if (x->row_of[v[i]]) return x->row_of[v[i]];
-        if (!str_eq(d->strings.v[d->attributes.v[v[i]].key], x->by)) continue;
-        return x->row_of[v[i]] =
-                   row_named(x, label_text(&d->attributes.v[v[i]].value, &x->scratch)) + 1;
+        if (x->text_of[k][v[i]]) return x->text_of[k][v[i]];
+        if (!str_eq(d->strings.v[d->attributes.v[v[i]].key], x->keys[k])) continue;
+        return x->text_of[k][v[i]] = text_of_label(x, &d->attributes.v[v[i]].value);
     }
     return 0;
 }
 
-/* Returns row + 1 of the profile; 0 when its samples decide. */
-static uint32_t row_of_profile(counting *x, const chunk *c, const profile *p)
+/* The values that a profile has for all of its samples. */
+typedef struct outer {
+    uint32_t text[COUNT_LABELS]; /* + 1; 0: the samples decide */
+} outer;
+
+static outer outer_of(counting *x, const chunk *c, const profile *p)
 {
-    if (!x->by.n) return row_named(x, (str){0}) + 1;
     const scope *s = &c->m->scopes.v[p->scope];
-    any made;
-    const any *v = envelope_label(&c->m->resources.v[s->resource], s, x->by, &made);
-    if (v) return row_named(x, label_text(v, &x->scratch)) + 1;
-    return row_of_list(x, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n);
+    outer out = {0};
+    for (size_t k = 0; k < COUNT_LABELS; k++) {
+        any made;
+        const any *v = x->keys[k].n
+                           ? envelope_label(&c->m->resources.v[s->resource], s, x->keys[k], &made)
+                           : NULL;
+        if (v || !x->keys[k].n)
+            out.text[k] = text_of_label(x, v);
+        else
+            out.text[k] = text_of_list(x, k, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n);
+    }
+    return out;
+}
+
+/* Returns the row of a sample and notes that it has data of the current series; NO_ROW when out of
+ * memory. */
+static uint32_t row_of(counting *x, const outer *o, const sample *s)
+{
+    uint32_t text[COUNT_LABELS];
+    for (size_t k = 0; k < COUNT_LABELS; k++) {
+        uint32_t found = o->text[k] ? o->text[k] : text_of_list(x, k, s->attrs, s->n_attrs);
+        text[k] = (found ? found : text_of_label(x, NULL)) - 1;
+    }
+    if (x->failed) return NO_ROW;
+    uint32_t row = count_row(&x->rows, text);
+    return row != NO_ROW && arrivals_link(&x->arrivals, row, x->from) ? row : NO_ROW;
 }
 
 /* Counts a block whose observations are all in one bucket from its row. */
@@ -92,15 +113,26 @@ static bool quick(void *ctx, const day_block *b, const tables *t, filter_open_ru
 {
     counting *x = ctx;
     const store_selector *q = &x->k.f.q;
+    outer o = {0};
     if (!covered || open || q->trace_id || q->span_id || q->profile_id) return true;
-    if (bucket_of(x, b->first) != bucket_of(x, b->last)) return true;
     if (series_makes_no_sum(&b->series->s, t)) return true; /* only its newest profile counts */
-    any made;
-    const any *v =
-        x->by.n ? envelope_label(&b->series->s.resource, &b->series->s.scope, x->by, &made) : NULL;
-    if (x->by.n && !v) return true;
-    uint32_t row = row_named(x, v ? label_text(v, &x->scratch) : (str){0});
-    if (row == UINT32_MAX) return err_memory(e);
+    if (bucket_of(x, b->first) != bucket_of(x, b->last)) return true;
+    if (x->o->now && (b->last > x->o->now || x->o->now - b->last <= ARRIVALS_RECENT))
+        return true; /* the ends of its profiles show what has arrived */
+    const block_series *s = &b->series->s;
+    for (size_t k = 0; k < COUNT_LABELS; k++) {
+        any made;
+        const any *v =
+            x->keys[k].n ? envelope_label(&s->resource, &s->scope, x->keys[k], &made) : NULL;
+        if (x->keys[k].n && !v) return true;
+        o.text[k] = text_of_label(x, v);
+    }
+    profile head = series_head_profile(&s->head);
+    x->from = series_id(&x->series, &t->m.dict, &s->resource, &s->scope, &head);
+    if (x->from == NO_SERIES || !arrivals_see(&x->arrivals, x->from, b->last, 0))
+        return err_memory(e);
+    uint32_t row = row_of(x, &o, &(sample){0});
+    if (row == NO_ROW) return err_memory(e);
     add(x, row, b->first, b->total, b->n_observations);
     x->k.n_found += b->n_samples;
     x->k.result->n_profiles += b->n_profiles;
@@ -125,12 +157,31 @@ static void add_sample(counting *x, uint32_t row, const sample *s, uint64_t mome
 static bool meet_level(counting *x, const model *m, const profile *p, const chosen *y,
                        uint32_t *cell, bool *yes, err *e)
 {
-    uint64_t end, last = x->out->start + (x->out->n - 1) * x->out->step, at = y->moment;
+    uint64_t end, at = y->moment;
     *yes = y->covered || filter_has_time(&x->k.f, at);
     if (!*yes) return true;
     if (ckd_add(&end, at, p->duration_nano)) end = UINT64_MAX;
-    at = at < x->out->start ? x->out->start : at > last ? last : at; /* clamps `at` to the range */
-    return levels_meet(&x->levels, m, p, bucket_of(x, at), end, cell, yes) || err_memory(e);
+    int64_t bucket = at < x->start ? (x->levels.hold ? LEVEL_EARLIER : 0)
+                                   : (int64_t)bucket_of(x, at > x->last ? x->last : at);
+    return levels_meet(&x->levels, m, p, x->from, bucket, end, cell, yes) || err_memory(e);
+}
+
+/* Lets an empty profile count: its level is 0, which is not a gap. */
+static bool meet_empty_level(counting *x, const outer *o, uint32_t cell)
+{
+    if (!x->rows.levels || !o->text[0] || !o->text[1]) return true;
+    uint32_t row = row_of(x, o, &(sample){0});
+    return row != NO_ROW && levels_add(&x->levels, cell, row, 0, 0);
+}
+
+/* Notes the series of a profile, and that it has delivered data until the profile's end. */
+static bool meet_series(counting *x, const chunk *c, const profile *p, uint64_t moment)
+{
+    const scope *s = &c->m->scopes.v[p->scope];
+    uint64_t end;
+    x->from = series_id(&x->series, &c->m->dict, &c->m->resources.v[s->resource], s, p);
+    if (ckd_add(&end, moment, p->duration_nano)) end = moment;
+    return x->from != NO_SERIES && arrivals_see(&x->arrivals, x->from, end, p->duration_nano);
 }
 
 static bool count_profile(counting *x, const chunk *c, size_t i, err *e)
@@ -140,26 +191,27 @@ static bool count_profile(counting *x, const chunk *c, size_t i, err *e)
     bool yes;
     if (!choose_profile(&x->k, c, i, &y, &yes, e)) return false;
     if (!yes) return true;
-    bool level = makes_no_sum(c->m, p);
+    if (!meet_series(x, c, p, y.moment)) return err_memory(e);
+    bool level = makes_no_sum(c->m, p), earlier = level && y.moment < x->start;
     uint32_t cell = 0;
     if (level && !meet_level(x, c->m, p, &y, &cell, &yes, e)) return false;
     if (!yes) return true;
-    uint32_t outer = row_of_profile(x, c, p);
+    outer o = outer_of(x, c, p);
+    if (level && !meet_empty_level(x, &o, cell)) return err_memory(e);
     for (size_t j = 0; j < p->n_samples; j++) {
         sample s = sample_at(c->m, p, j);
         if (!choose_sample(&x->k, &y, &x->cut, c->m, &s, &yes, e)) return false;
         if (!yes) continue;
-        uint32_t row = outer ? outer : row_of_list(x, s.attrs, s.n_attrs);
-        row = row ? row - 1 : row_named(x, (str){0});
-        if (row == UINT32_MAX) return err_memory(e);
-        x->k.n_found++;
+        uint32_t row = row_of(x, &o, &s);
+        if (row == NO_ROW) return err_memory(e);
+        x->k.n_found += !earlier;
         if (!level)
             add_sample(x, row, &s, y.moment);
         else if (!levels_add(&x->levels, cell, row, sample_total(&s, NULL),
                              s.n_values ? s.n_values : s.n_times))
             return err_memory(e);
     }
-    x->k.result->n_profiles++;
+    x->k.result->n_profiles += !earlier;
     return true;
 }
 
@@ -172,34 +224,77 @@ static bool on_chunk(void *ctx, const chunk *c, err *e)
 
 static int by_label(const void *a, const void *b)
 {
-    return str_cmp(((const store_row *)a)->label, ((const store_row *)b)->label);
+    const store_row *x = a, *y = b;
+    int d = str_cmp(x->label, y->label);
+    return d ? d : str_cmp(x->split, y->split);
 }
 
-bool result_counts(reader *r, const store_selector *q, const store_budget *b, uint64_t step, str by,
-                   arena *a, store_buckets *out, store_read_result *result, err *e)
+/* Sets until when each row is complete. */
+static bool put_complete(counting *x, uint64_t end)
 {
-    if (!q->end || q->end <= q->start || !step)
+    uint64_t now = x->o->now && x->o->now < end ? x->o->now : end,
+             *complete = arena_new(x->a, uint64_t, x->rows.v.n + 1);
+    if (!complete) return false;
+    for (size_t i = 0; i < x->rows.v.n; i++) complete[i] = now;
+    if (x->o->now) arrivals_complete(&x->arrivals, x->o->now, complete, x->rows.v.n);
+    for (size_t i = 0; i < x->rows.v.n; i++) x->rows.v.v[i].complete = complete[i];
+    return true;
+}
+
+static bool put_rows(counting *x, const store_selector *q, store_buckets *out)
+{
+    if (!levels_put(&x->levels, x->start, x->o->step, &x->rows) || !put_complete(x, q->end))
+        return false;
+    out->levels = x->rows.levels;
+    out->rows.v = x->rows.v.v, out->rows.n = x->rows.v.n, out->rows.cap = x->rows.v.cap;
+    if (out->rows.n) qsort(out->rows.v, out->rows.n, sizeof *out->rows.v, by_label);
+    return true;
+}
+
+static bool count_all(counting *x, reader *r, const store_selector *q, store_buckets *out, err *e)
+{
+    bool whole = !x->keys[0].n && !x->keys[1].n; /* one row, even when nothing is found */
+    uint32_t none = whole ? count_text(&x->rows, (str){0}) : 0;
+    bool ok = none != NO_ROW;
+    if (ok && whole) ok = count_row(&x->rows, (uint32_t[COUNT_LABELS]){none, none}) != NO_ROW;
+    ok = (ok || err_memory(e)) && reader_begin(r, e) && reader_scan(r, &x->k, e);
+    reader_end(r);
+    return ok && (put_rows(x, q, out) || err_memory(e));
+}
+
+bool result_counts(reader *r, const store_selector *q, const store_budget *b,
+                   const store_counts_opts *o, arena *a, store_buckets *out,
+                   store_read_result *result, err *e)
+{
+    if (!q->end || q->end <= q->start || !o->step)
         return err_set(e, ERR_USAGE, "counts require a start, an end and a step");
-    uint64_t n = (q->end - q->start - 1) / step + 1;
+    uint64_t n = (q->end - q->start - 1) / o->step + 1;
     if (n > STORE_MAX_BUCKETS)
         return err_set(e, ERR_LIMIT, "the step results in more than %d buckets", STORE_MAX_BUCKETS);
-    *out = (store_buckets){.start = q->start, .step = step, .n = (size_t)n};
-    counting x = {.a = a, .out = out, .by = by, .levels = {.a = a}};
-    if (!scan_open(&x.k, q, b, result, r->world, e)) return false;
+    *out = (store_buckets){.start = q->start, .step = o->step, .n = (size_t)n};
+    bool hold = o->hold && str_starts(q->type, STR("inuse_")); /* profile_is_level */
+    store_selector wide = *q;
+    if (hold) wide.start = q->start > LEVELS_BEFORE ? q->start - LEVELS_BEFORE : 1;
+    counting x = {.a = a,
+                  .o = o,
+                  .start = q->start,
+                  .last = q->start + (n - 1) * o->step,
+                  .keys = {o->by, o->split},
+                  .rows = {.a = a, .n_buckets = (size_t)n, .levels = hold},
+                  .series = {.a = a},
+                  .arrivals = {.a = a},
+                  .levels = {.a = a, .hold = hold}};
+    if (!scan_open(&x.k, &wide, b, result, r->world, e)) return false;
     x.k.a = a;
     x.k.ctx = &x;
     x.k.dict = on_dict;
     x.k.quick = quick;
     x.k.chunk = on_chunk;
-    x.k.columns = BLOCK_VALUES | BLOCK_TIMES | (by.n ? BLOCK_ATTRS : 0);
-    bool ok = by.n || row_named(&x, (str){0}) != UINT32_MAX || err_memory(e);
-    ok = ok && reader_begin(r, e) && reader_scan(r, &x.k, e);
-    reader_end(r);
-    if (ok) levels_put(&x.levels, out);
-    if (ok && out->rows.n) qsort(out->rows.v, out->rows.n, sizeof *out->rows.v, by_label);
+    x.k.columns = BLOCK_VALUES | BLOCK_TIMES | (o->by.n || o->split.n ? BLOCK_ATTRS : 0);
+    bool ok = count_all(&x, r, q, out, e);
     scan_close(&x.k, r->world);
     buf_free(&x.scratch);
-    levels_free(&x.levels);
+    series_ids_free(&x.series);
     arena_free(&x.work);
     return ok;
 }

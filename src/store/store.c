@@ -112,10 +112,11 @@ bool store_list_profiles(store_reader *r, const store_selector *q, const store_b
     return r->engine->list_profiles(r, q, b, max, a, out, series, result, e);
 }
 
-bool store_counts(store_reader *r, const store_selector *q, const store_budget *b, uint64_t step,
-                  str by, arena *a, store_buckets *out, store_read_result *result, err *e)
+bool store_counts(store_reader *r, const store_selector *q, const store_budget *b,
+                  const store_counts_opts *o, arena *a, store_buckets *out,
+                  store_read_result *result, err *e)
 {
-    return r->engine->counts(r, q, b, step, by, a, out, result, e);
+    return r->engine->counts(r, q, b, o, a, out, result, e);
 }
 
 bool store_put_names(store_reader *r, const model *m, uint64_t *n, err *e)

@@ -314,24 +314,34 @@ NODISCARD bool store_list_labels(store_reader *r, const store_selector *q, const
                                  store_read_result *result, err *e);
 
 typedef struct store_row {
-    str label;
+    str label, split;
     int64_t *sum; /* by bucket */
     uint64_t *count;
+    uint32_t *series;  /* levels that are held: number of series in the sum; 0 is a gap. Or NULL */
+    uint64_t complete; /* Unix ns: later data of the row has not arrived yet */
 } store_row;
 
 typedef struct store_buckets {
     uint64_t start, step; /* bucket i is [start + i * step, + step), restricted to the range */
     size_t n;
-    VEC(store_row) rows; /* by label */
+    bool levels;         /* the rows have `series` */
+    VEC(store_row) rows; /* by label, then by split */
 } store_buckets;
+
+typedef struct store_counts_opts {
+    uint64_t step;
+    str by;       /* one row for each value of this label; empty: one row */
+    str split;    /* and for each value of this one */
+    bool hold;    /* levels hold until the next profile of their series, or its end (levels.h) */
+    uint64_t now; /* for store_row.complete; 0: everything has arrived */
+} store_counts_opts;
 
 enum { STORE_MAX_BUCKETS = 1 << 22 };
 /* Returns sums and numbers of observations in time buckets, without reading stacks: for charts and
  * heat maps. Levels and cumulative profiles are not added up: only the newest of the profiles of a
- * series that begin in a bucket counts there. Requires q->start and q->end. `by`: one row for each
- * value of this label; empty: one row. */
+ * series that begin in a bucket counts there. Requires q->start, q->end and o->step. */
 NODISCARD bool store_counts(store_reader *r, const store_selector *q, const store_budget *b,
-                            uint64_t step, str by, arena *a, store_buckets *out,
+                            const store_counts_opts *o, arena *a, store_buckets *out,
                             store_read_result *result, err *e);
 
 /* A profile in a list of recordings. */

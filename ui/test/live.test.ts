@@ -172,9 +172,9 @@ test('the address stores the selection', () => {
     assert.equal(writeAddress(readAddress('')), '');
     const selector = { type: 'cpu/nanoseconds', matchers: [{ key: 'a', op: '=' as const, value: 'b&c=d' }] };
     for (const s of [
-        { page: 'explore', selector, range: lastOf('6h'), against: { shift: 'before' }, refresh: 15, ids: NO_IDS },
-        { page: 'profiles', selector, range: EVERYTHING, against: null, refresh: 0, ids: NO_IDS },
-        { page: 'trace', selector, range: EVERYTHING, against: null, refresh: 0, ids: { trace: TRACE, span: SPAN } },
+        { page: 'explore', selector, range: lastOf('6h'), against: { shift: 'before' }, refresh: 15, ids: NO_IDS, by: 'thread.name' },
+        { page: 'profiles', selector, range: EVERYTHING, against: null, refresh: 0, ids: NO_IDS, by: '' },
+        { page: 'trace', selector, range: EVERYTHING, against: null, refresh: 0, ids: { trace: TRACE, span: SPAN }, by: null },
         {
             page: 'explore',
             selector,
@@ -182,6 +182,7 @@ test('the address stores the selection', () => {
             against: { query: '{x="y"}', range: { from: '1', to: '2' } },
             refresh: 0,
             ids: NO_IDS,
+            by: null,
         },
     ] as const)
         assert.deepEqual(readAddress(writeAddress(s as never)), s);

@@ -129,8 +129,9 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes), cmocka_unit_test(test_count), cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_time),  cmocka_unit_test(test_value), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_bytes),        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_duration),     cmocka_unit_test(test_time),
+        cmocka_unit_test(test_value),        cmocka_unit_test(test_text),
         cmocka_unit_test(test_shared_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

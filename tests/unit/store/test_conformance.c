@@ -411,8 +411,8 @@ static void check_queries(under_test *t, rng *r, const char *when)
             continue;
         }
         store_buckets buckets;
-        assert_ok(store_counts(store_own_reader(t->s), &q, NULL, 7 * NS_PER_S, (str){0}, &a,
-                               &buckets, &x, &e),
+        assert_ok(store_counts(store_own_reader(t->s), &q, NULL,
+                               &(store_counts_opts){.step = 7 * NS_PER_S}, &a, &buckets, &x, &e),
                   &e);
         int64_t counted = 0, total = 0;
         for (size_t k = 0; k < buckets.n; k++) counted += buckets.rows.v[0].sum[k];
@@ -467,7 +467,8 @@ static void check_levels_over_time(under_test *t, unsigned round)
         store_buckets b;
         store_selector q = {.start = NOON, .end = NOON + 60 * NS_PER_S};
         str by = cases[i].service ? STR("service.name") : (str){0};
-        assert_ok(store_counts(store_own_reader(t->s), &q, NULL, cases[i].step * NS_PER_S, by, &a,
+        assert_ok(store_counts(store_own_reader(t->s), &q, NULL,
+                               &(store_counts_opts){.step = cases[i].step * NS_PER_S, .by = by}, &a,
                                &b, NULL, &e),
                   &e);
         assert_int_equal(b.n, cases[i].n);

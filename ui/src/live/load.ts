@@ -5,8 +5,8 @@ import { Dataset } from '../otlp/types';
 import { Loaded, fromExport } from '../source';
 import { Needs } from '../state';
 import { NeedsToken, Uploaded, getBytes } from './client';
+import { Counts } from '../model/series';
 import {
-    Counts,
     Series,
     countsOf,
     labelValues,
@@ -120,9 +120,13 @@ const other = readSelector(a.query) ?? EVERY,
     );
 }
 
+/** The label that the chart is stacked by unless the user chooses another one; empty: none. */
+export const chartLabel = (s: Selector, compared: boolean): string =>
+    valueOf(s, SERVICE) === null && !compared ? SERVICE : '';
+
 /** The chart: one line per service; in a comparison, one line per selection over both sides. */
 async function chartOf(chosen: Selector, span: Span, base: Base | null, signal: AbortSignal) {
-    const by = valueOf(chosen, SERVICE) === null && !base ? SERVICE : '',
+    const by = chartLabel(chosen, !!base),
         chart = base ? hull(span, base.span) : span;
     const differs = base && writeSelector(base.selector) !== writeSelector(chosen);
     const [counts, inside, other] = await Promise.all([

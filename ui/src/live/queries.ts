@@ -2,6 +2,7 @@
 // precise to a quarter of a microsecond, which is enough for charts.
 import { About, aboutFrom } from '../model/about';
 import { typeRank } from '../model/default_type';
+import { Counts } from '../model/series';
 import { Value } from '../otlp/types';
 import { getJson } from './client';
 import { Span, writeTime } from './range';
@@ -14,14 +15,6 @@ export interface Series {
     last: number;
     samples: number;
     resource: Record<string, unknown>;
-}
-
-export interface Counts {
-    start: number;
-    step: number;
-    rows: { label: string; sum: number[]; count: number[] }[];
-    partial?: boolean; // the server reached a budget
-    why?: string; // which budget
 }
 
 export interface ProfileRow {
@@ -75,11 +68,12 @@ export const where = (s: Selector, span: Span | null): Record<string, string> =>
 export const seriesOf = async (s: Selector, span: Span | null, signal?: AbortSignal): Promise<Series[]> =>
     (await getJson<{ series: Series[] }>('series', where(s, span), signal)).series;
 
-export const countsOf = (s: Selector, span: Span, by: string, signal?: AbortSignal): Promise<Counts> =>
-    getJson<Counts>('counts', { ...where(s, span), by }, signal);
+/** `split`: one row for each pair of values of both labels. */
+export const countsOf = (s: Selector, span: Span, by: string, signal?: AbortSignal, split = ''): Promise<Counts> =>
+    getJson<Counts>('counts', { ...where(s, span), by, ...(split && { split }) }, signal);
 
-export const labelKeys = async (span: Span | null): Promise<string[]> =>
-    (await getJson<{ keys: Label[] }>('labels', where(EVERY, span))).keys.map((k) => k.text);
+export const labelKeys = async (span: Span | null, s = EVERY): Promise<string[]> =>
+    (await getJson<{ keys: Label[] }>('labels', where(s, span))).keys.map((k) => k.text);
 
 export const labelValues = async (
     key: string,
@@ -227,4 +221,5 @@ export function newestPart(c: Counts, most: number): Span | null {
 const total = (rows: number[][]): number => rows.reduce((t, r) => r.reduce((a, b) => a + b, t), 0);
 
 export const observations = (c: Counts): number => total(c.rows.map((r) => r.count));
-export const sumOf = (c: Counts): number => total(c.rows.map((r) => r.sum));
+/** Levels cannot be added up over time: the newest ones count. */
+export const sumOf = (c: Counts): number => total(c.rows.map((r) => (c.levels ? r.sum.slice(-1) : r.sum)));

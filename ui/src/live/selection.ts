@@ -52,6 +52,7 @@ export interface Selection {
     against: Against | null;
     refresh: number; // s; 0: no automatic refresh
     ids: Ids; // for the page of a trace
+    by: string | null; // the label that the chart is stacked by; empty: none, null: the default
 }
 
 export const REFRESH = [0, 5, 15, 60];
@@ -75,6 +76,7 @@ export function readAddress(search: string): Selection {
                   : null,
         refresh: REFRESH.find((r) => String(r) === q.get('refresh')) ?? 0,
         ids: (page === 'trace' && linkedIds(search, '')) || NO_IDS,
+        by: q.get('by'),
     };
 }
 
@@ -117,6 +119,7 @@ export function writeAddress(s: Selection): string {
             q.set('base_to', s.against.range.to);
         }
     }
+    if (s.by !== null) q.set('by', s.by);
     if (s.refresh) q.set('refresh', String(s.refresh));
     const text = q.toString();
     return text && `?${text}`;

@@ -54,5 +54,11 @@ export function rateOf(type: string, unit: string): Rate {
             text: signed((v) => (v ? `${bytes(v)}/s` : '0')),
             incrs: roundSteps('bytes'),
         };
-    return { level: false, axis: 'per second', of: per(1), text: signed((v) => (v ? `${short(v)}/s` : '0')), incrs: null };
+    return {
+        level: false,
+        axis: 'per second',
+        of: per(1),
+        text: signed((v) => (v ? `${short(v)}/s` : '0')),
+        incrs: null,
+    };
 }

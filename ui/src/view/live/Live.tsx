@@ -14,12 +14,12 @@ import { OtherSide } from './Compare';
 import { HealthPage } from './HealthPage';
 import { LiveHeat } from './LiveHeat';
 import { LiveLanes } from './LiveLanes';
+import { LiveSeries } from './LiveSeries';
 import { LiveVerdict } from './LiveVerdict';
 import { NoTimes, Nothing } from './Nothing';
 import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
-import { SeriesChart } from './SeriesChart';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
@@ -78,7 +78,7 @@ export function Live() {
 
     // One load at a time: a newer query aborts the older one. A session with timestamps serves every view.
     const part = needs.part?.join('-') ?? '',
-        key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS }), again, part]);
+        key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS, by: null }), again, part]);
     useEffect(() => {
         if (sel.page !== 'explore') return;
         if (have.current.key === key && (have.current.times || !needs.times)) return;
@@ -289,18 +289,14 @@ export function Live() {
             ) : (
                 <>
                     {results.counts && results.chart && (
-                        <SeriesChart
-                            counts={results.counts}
-                            span={results.chart}
-                            unit={results.unit}
+                        <LiveSeries
+                            results={results}
+                            by={sel.by}
+                            again={loads}
                             theme={theme}
-                            sides={
-                                results.base && {
-                                    this: results.span!,
-                                    base: results.base.span,
-                                    baseCounts: results.base.counts,
-                                }
-                            }
+                            onBy={(by) => go({ by })}
+                            onSelector={(selector) => go({ selector })}
+                            onError={(e) => e instanceof NeedsToken && fail(e, reload)}
                             onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
                         />
                     )}
