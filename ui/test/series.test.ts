@@ -1,7 +1,9 @@
 // Charts over time: rates, gaps, the edge of what has arrived, stacks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stepLanes } from '../src/live/lanes';
 import { observations, sumOf } from '../src/live/queries';
+import { groupsOf, hasStates, sharesAt } from '../src/model/lanes';
 import { rateOf } from '../src/model/rate';
 import { Counts, linesOf, stacked, sumAt } from '../src/model/series';
 
@@ -84,4 +86,27 @@ test('at most N lines; the others are added up', () => {
     assert.equal(l.lines[4].others, 8);
     assert.equal(sumAt(l.lines, 2), 66);
     assert.deepEqual(linesOf(counts([]), cpu, 5), { time: [], lines: [], edge: null });
+});
+
+test('threads in steps have shares of states', () => {
+    const c = counts([
+        ['w', [3, 0, 1, 0]],
+        ['w', [1, 0, 0, 2]],
+        ['v', [0, 5, 0, 0]],
+    ]);
+    ['running', 'waiting', ''].forEach((s, i) => (c.rows[i].split = s));
+    const l = stepLanes(c, [START / 1e6, START / 1e6 + 4000]),
+        w = l.lanes.find((x) => x.thread === 'w')!;
+    assert.deepEqual([w.n, w.sum, w.time.length], [4, 7 * S, 3]);
+    assert.deepEqual(sharesAt(l, w, 0), [
+        { name: 'running', value: 3 * S, share: 0.75 },
+        { name: 'waiting', value: S, share: 0.25 },
+    ]);
+    assert.deepEqual(groupsOf(l), [
+        { name: 'unknown', sum: 5 * S },
+        { name: 'running', sum: 4 * S },
+        { name: 'waiting', sum: 3 * S },
+    ]);
+    c.rows.forEach((r) => (r.split = ''));
+    assert.ok(!hasStates(stepLanes(c, [0, 4000])) && stepLanes(c, [0, 4000]).lanes[0].shares === null);
 });

@@ -1,5 +1,5 @@
 // Paints threads over time: one row per thread, a box for each observation or step.
-import { Lane, Lanes, groupAt } from '../model/lanes';
+import { Lane, Lanes, groupAt, sharesAt } from '../model/lanes';
 import { ticks } from './axis';
 import { Fitter } from './label';
 import { hash, oklch } from './palette';
@@ -28,6 +28,7 @@ const STATES: Record<string, [hue: number, strength: number]> = {
     waiting: [250, 0.55],
     sleeping: [250, 0.45],
     idle: [250, 0.3],
+    unknown: [80, 0.1],
 };
 
 export function colorOf(group: string, theme: 'light' | 'dark', strength = 1): string {
@@ -98,7 +99,19 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
                 hovered = s.hover?.lane === k && s.hover.i === i;
             if (x + w <= end && !hovered) continue;
             const inside = !s.chosen || (lane.time[i] >= s.chosen[0] && lane.time[i] < s.chosen[1]);
+            const wide = Math.max(w - (w > 4 ? 0.5 : 0), 1);
             g.globalAlpha = inside ? 1 : 0.25;
+            end = x + Math.max(w, 0.5);
+            if (lane.shares && !hovered) {
+                let bottom = y + ROW - 2;
+                for (const part of sharesAt(lanes, lane, i)) {
+                    const high = part.share * (ROW - 4);
+                    g.fillStyle = colorOf(part.name, s.theme);
+                    g.fillRect(x, bottom - high, wide, high);
+                    bottom -= high;
+                }
+                continue;
+            }
             g.fillStyle = hovered
                 ? s.ink.text
                 : colorOf(
@@ -106,8 +119,7 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
                       s.theme,
                       strongest ? 0.15 + 0.85 * Math.sqrt(Math.abs(lane.value[i]) / strongest) : 1,
                   );
-            g.fillRect(x, y + 2, Math.max(w - (w > 4 ? 0.5 : 0), 1), ROW - 4);
-            end = x + Math.max(w, 0.5);
+            g.fillRect(x, y + 2, wide, ROW - 4);
         }
     });
     g.globalAlpha = 1;

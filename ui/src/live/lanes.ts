@@ -1,5 +1,6 @@
 // The query for threads over time: single observations while there are few, sums by step of time when there are many.
 import { Lane, Lanes } from '../model/lanes';
+import { Counts, CountsRow } from '../model/series';
 import { timeScale } from '../model/units';
 import { getColumns } from './client';
 import { Column } from './columns';
@@ -42,6 +43,7 @@ async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSign
             length: Float64Array.from(part(e.duration), (d, k) => d || e.value[from + k] * scale), // a sample lasts as long as its value
             value: part(e.value),
             state: part(e.state),
+            shares: null,
             frame: part(e.frame),
         };
     });
@@ -57,19 +59,33 @@ async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSign
     };
 }
 
-async function inSteps(s: Selector, span: Span, signal: AbortSignal): Promise<Lanes> {
-    const c = await countsOf(s, span, 'thread.name', signal);
-    const lanes = c.rows.map((r): Lane => {
-        const used = r.count.map((n, i) => (n ? i : -1)).filter((i) => i >= 0);
+/** Combines the rows of a thread, which differ in state. */
+export function stepLanes(c: Counts, span: Span): Lanes {
+    const sizeOf = (r: CountsRow) => r.sum.reduce((a, b) => a + Math.abs(b), 0),
+        sizes = new Map<string, number>(),
+        threads = new Map<string, CountsRow[]>();
+    for (const r of c.rows) {
+        const state = r.split ?? '';
+        sizes.set(state, (sizes.get(state) ?? 0) + sizeOf(r));
+        threads.set(r.label, [...(threads.get(r.label) ?? []), r]);
+    }
+    const states = [...sizes.keys()].sort((a, b) => sizes.get(b)! - sizes.get(a)! || (a < b ? -1 : 1)),
+        known = states.some(Boolean);
+    const lanes = [...threads].map(([label, rows]): Lane => {
+        const at = (f: (r: CountsRow) => number[], i: number) => rows.reduce((t, r) => t + f(r)[i], 0),
+            used = rows[0].count.map((_, i) => (at((r) => r.count, i) ? i : -1)).filter((i) => i >= 0),
+            value = used.map((i) => at((r) => r.sum, i));
+        const ofState = (state: string) => rows.find((r) => (r.split ?? '') === state);
         return {
-            name: r.label || 'all samples',
-            thread: r.label,
-            n: r.count.reduce((a, b) => a + b, 0),
-            sum: r.sum.reduce((a, b) => a + b, 0),
+            name: label || 'all samples',
+            thread: label,
+            n: used.reduce((t, i) => t + at((r) => r.count, i), 0),
+            sum: value.reduce((a, b) => a + b, 0),
             time: used.map((i) => i * c.step),
-            length: used.map(() => c.step),
-            value: used.map((i) => r.sum[i]),
+            length: used.map((i) => Math.min(c.step, c.end - c.start - i * c.step)),
+            value,
             state: null,
+            shares: known ? states.map((s) => Float64Array.from(used, (i) => ofState(s)?.sum[i] ?? 0)) : null,
             frame: null,
         };
     });
@@ -78,12 +94,15 @@ async function inSteps(s: Selector, span: Span, signal: AbortSignal): Promise<La
         length: (span[1] - span[0]) * 1e6,
         step: c.step,
         lanes: lanes.sort(most),
-        states: [],
+        states,
         frames: [],
         partial: !!c.partial,
         why: c.why ?? '',
     };
 }
+
+const inSteps = async (s: Selector, span: Span, signal: AbortSignal): Promise<Lanes> =>
+    stepLanes(await countsOf(s, span, 'thread.name', signal, 'thread.state'), span);
 
 export const lanesOver = (
     s: Selector,

@@ -10,6 +10,8 @@ export interface Lane {
     length: ArrayLike<number>; // ns; 0: a moment
     value: ArrayLike<number>;
     state: ArrayLike<number> | null; // index of Lanes.states
+    /** In steps: the values by state, then by box; null: the states are not known. */
+    shares: Float64Array[] | null;
     frame: ArrayLike<number> | null; // index of Lanes.frames
 }
 
@@ -25,20 +27,34 @@ export interface Lanes {
 }
 
 /** True if the samples have thread states. */
-export const hasStates = (l: Lanes): boolean => l.step === 0 && l.states.some(Boolean);
+export const hasStates = (l: Lanes): boolean => l.states.some(Boolean);
+
+const stateName = (l: Lanes, state: number): string => l.states[state] || 'unknown';
 
 /** Returns the group of an observation: the thread state if known, else the function on top; '' for a sum. */
 export const groupAt = (l: Lanes, lane: Lane, i: number): string =>
-    hasStates(l) ? l.states[lane.state![i]] || 'unknown' : lane.frame ? (l.frames[lane.frame[i]] ?? '') : '';
+    lane.state && hasStates(l) ? stateName(l, lane.state[i]) : lane.frame ? (l.frames[lane.frame[i]] ?? '') : '';
+
+/** Returns the states of a box with their shares of it, in the order of Lanes.states; empty: not known. */
+export function sharesAt(l: Lanes, lane: Lane, i: number): { name: string; value: number; share: number }[] {
+    const values = (lane.shares ?? []).map((s) => Math.abs(s[i])),
+        all = values.reduce((a, b) => a + b, 0);
+    return values.map((value, s) => ({ name: stateName(l, s), value, share: value / all })).filter((x) => x.value > 0);
+}
+
+/** Returns the sums of the states of a lane in steps. */
+export const stateSums = (l: Lanes, lane: Lane): [name: string, sum: number][] =>
+    (lane.shares ?? [])
+        .map((s, i): [string, number] => [stateName(l, i), s.reduce((a, b) => a + b, 0)])
+        .filter(([, v]) => v !== 0);
 
 /** Returns the groups with their sums, largest first. */
 export function groupsOf(l: Lanes): { name: string; sum: number }[] {
-    const sums = new Map<string, number>();
-    if (!l.step)
-        for (const lane of l.lanes)
-            for (let i = 0; i < lane.n; i++) {
-                const g = groupAt(l, lane, i);
-                sums.set(g, (sums.get(g) ?? 0) + Math.abs(lane.value[i]));
-            }
+    const sums = new Map<string, number>(),
+        add = (g: string, v: number) => sums.set(g, (sums.get(g) ?? 0) + Math.abs(v));
+    for (const lane of l.lanes)
+        for (let i = 0; i < lane.time.length; i++)
+            if (!l.step) add(groupAt(l, lane, i), lane.value[i]);
+            else for (const s of sharesAt(l, lane, i)) add(s.name, s.value);
     return [...sums].map(([name, sum]) => ({ name, sum })).sort((a, b) => b.sum - a.sum);
 }

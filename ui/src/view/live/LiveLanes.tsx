@@ -4,8 +4,8 @@ import { LaneScene, ROW, TOP, colorOf, laneAt, nsAt, paintLanes, xOf } from '../
 import { lanesOver } from '../../live/lanes';
 import { Span } from '../../live/range';
 import { withLabels } from '../../live/selector';
-import { Lanes, groupAt, groupsOf, hasStates } from '../../model/lanes';
-import { count, duration, utc, withUnit } from '../../model/units';
+import { Lanes, groupAt, groupsOf, hasStates, sharesAt, stateSums } from '../../model/lanes';
+import { count, duration, percent, utc, withUnit } from '../../model/units';
 import { context, timed, useSize } from '../hooks';
 import { Tip } from '../Tip';
 import { LiveTimeProps } from './LiveHeat';
@@ -76,7 +76,7 @@ function Drawn(p: DrawnProps) {
         <div class="heat lanes">
             <p class="dim">
                 {found.step
-                    ? `Each row is a thread, each box ${duration(found.step)}. Stronger colours mean larger values.`
+                    ? `Each row is a thread, each box ${duration(found.step)}. ${hasStates(found) ? 'Colours show the share of each thread state.' : 'Stronger colours mean larger values.'}`
                     : `Each row is a thread. Colours show ${hasStates(found) ? 'the state of the thread' : 'the function on top'}.`}{' '}
                 Drag to select a time range, click a name to show only that thread
                 {p.time ? '' : '.'}
@@ -146,6 +146,11 @@ function Drawn(p: DrawnProps) {
                     {found.lanes.map((l) => (
                         <li key={l.name} data-lane={l.name} data-n={l.n} data-sum={l.sum}>
                             {l.name}: {count(l.n)} observations, {withUnit(l.sum, results.unit)}
+                            {stateSums(found, l).map(([name, sum]) => (
+                                <span key={name} data-state={name} data-sum={sum}>
+                                    , {name} {percent(sum, Math.abs(l.sum))}
+                                </span>
+                            ))}
                         </li>
                     ))}
                 </ul>
@@ -160,7 +165,13 @@ function Drawn(p: DrawnProps) {
                     ) : (
                         <>
                             {lane.frame && <div>{found.frames[lane.frame[hover.i]]}</div>}
-                            {hasStates(found) && <div>{groupAt(found, lane, hover.i)}</div>}
+                            {lane.state && hasStates(found) && <div>{groupAt(found, lane, hover.i)}</div>}
+                            {sharesAt(found, lane, hover.i).map((s) => (
+                                <div key={s.name}>
+                                    <i class="swatch" style={{ background: colorOf(s.name, p.theme) }} /> {s.name}{' '}
+                                    {percent(s.value, Math.abs(lane.value[hover.i]))}, {withUnit(s.value, results.unit)}
+                                </div>
+                            ))}
                             <div>{withUnit(lane.value[hover.i], results.unit)}</div>
                             <div class="dim">{utc(found.base + BigInt(Math.round(lane.time[hover.i])), true)}</div>
                         </>
