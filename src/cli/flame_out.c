@@ -6,6 +6,7 @@
 #include "draw/flame_svg.h"
 #include "draw/flame_term.h"
 #include "draw/text.h"
+#include "query/samples.h"
 #include "query/tree.h"
 #include "wire/json.h"
 #include "base/ban.h"
@@ -15,7 +16,8 @@ typedef struct picture {
     query q;
     input base; /* --diff */
     bool has_base;
-    tree all, before, after; /* before and after: only with --diff */
+    tree all, before, after;        /* before and after: only with --diff */
+    double before_size, after_size; /* of a sample */
     flame f;
 } picture;
 
@@ -43,10 +45,12 @@ static bool compare(picture *p, err *e)
     view before;
     select_opts chosen = query_options_for(q, &p->base);
     view_init(&before, &q->frames, &q->arena);
-    return tree_of(&q->v, &o, &q->arena, &p->after, e) &&
-           query_add_input(q, &p->base, &before, e) &&
-           tree_of(&before, &o, &q->arena, &p->before, e) && view_add(&q->v, m, &chosen, 1, e) &&
-           tree_of(&q->v, &o, &q->arena, &p->all, e);
+    p->after_size = view_sample_size(&q->v);
+    if (!tree_of(&q->v, &o, &q->arena, &p->after, e) || !query_add_input(q, &p->base, &before, e) ||
+        !tree_of(&before, &o, &q->arena, &p->before, e))
+        return false;
+    p->before_size = view_sample_size(&before);
+    return view_add(&q->v, m, &chosen, 1, e) && tree_of(&q->v, &o, &q->arena, &p->all, e);
 }
 
 static bool make_flame(picture *p, err *e)
@@ -64,6 +68,8 @@ static bool make_flame(picture *p, err *e)
         if (!compare(p, e)) return err_in(e, "%s", o->diff);
         fo.before = &p->before;
         fo.after = &p->after;
+        fo.before_size = p->before_size;
+        fo.after_size = p->after_size;
         fo.base_title = input_title(o->diff);
         if (!o->palette || !strcmp(o->palette, "diff")) fo.color = FLAME_DIFF;
     }

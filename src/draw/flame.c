@@ -196,6 +196,9 @@ static void side_numbers(const flame *f, const char *word, const tree *t, uint32
     buf_putc(b, ')');
 }
 
+/* Returns the share of one sample in its side; 0: not known. */
+static double share_of_size(double size, int64_t all) { return all > 0 ? size / (double)all : 0; }
+
 static double change(const flame *f, uint32_t node, double *before, double *after)
 {
     *before = share_of(at_node(f->o.before, f->before[node]), f->o.before->total[0]);
@@ -246,14 +249,13 @@ void flame_shade(const flame *f, uint32_t node, unsigned *hue, unsigned *shade)
     *shade = palette_shade(flame_name(f, node), hue);
 }
 
-/* The change relative to both shares, in steps: a tenth more is one, four times as much is four. */
 int flame_step(const flame *f, uint32_t node)
 {
-    double before, after, d = change(f, node, &before, &after), sum = fabs(before) + fabs(after);
-    if (!node || sum <= 0) return 0;
-    double r = fabs(d) / sum;
-    int step = r < 0.0476 ? 0 : r < 0.143 ? 1 : r < 0.2857 ? 2 : r < 0.6 ? 3 : PALETTE_DIFF;
-    return d < 0 ? -step : step;
+    double before, after;
+    if (!node) return 0;
+    change(f, node, &before, &after);
+    return palette_step(after, before, share_of_size(f->o.after_size, f->o.after->total[0]),
+                        share_of_size(f->o.before_size, f->o.before->total[0]));
 }
 
 void flame_summary(const flame *f, buf *b)

@@ -25,6 +25,9 @@ typedef struct flame_opts {
     /* The two sides of a comparison, or NULL.  They share the frames of the tree, which contains
      * both. */
     const tree *before, *after;
+    /* Value of one sample of each side (view_sample_size): changes within the noise of sampling are
+     * grey. 0: not known. */
+    double before_size, after_size;
 } flame_opts;
 
 /* The functions of one package or library.  They share a hue. */
@@ -64,8 +67,7 @@ str flame_place(const flame *f, uint32_t node);
 void flame_shade(const flame *f, uint32_t node, unsigned *hue, unsigned *shade);
 /* Returns the share after minus the share before. */
 double flame_change(const flame *f, uint32_t node);
-/* Returns the change relative to both shares as a step of the palette: -PALETTE_DIFF ..
- * PALETTE_DIFF. */
+/* Returns the change relative to both shares as a step of the palette (palette_step). */
 int flame_step(const flame *f, uint32_t node);
 
 /* Appends "cpu · 4.21 s": the type and the numbers of the root. */

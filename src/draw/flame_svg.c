@@ -97,7 +97,9 @@ static void put_steps(drawing *d)
         put_swatch(d, k, x);
         x += 13;
     }
-    svg_line(d->b, "key", x + 4, 70, STR("grew, as shares of their profiles"), d->o.width);
+    svg_line(d->b, "key", x + 4, 70,
+             STR("grew, as shares of their profiles; grey: within the noise of sampling"),
+             d->o.width);
 }
 
 /* Writes the header after the boxes in the file, so that it is drawn above them. */

@@ -148,7 +148,7 @@ static void put_steps(drawing *d)
 {
     buf_z(d->b, "shrank ");
     for (int k = -PALETTE_DIFF; k <= PALETTE_DIFF; k++) put_swatch(d, palette_diff(k, false), 2);
-    buf_z(d->b, " grew; numbers are percentage points\n");
+    buf_z(d->b, " grew; grey: within noise; numbers are percentage points\n");
 }
 
 static void put_groups(drawing *d)

@@ -2,6 +2,9 @@
  * (tools/palette).  The hash is not that of base/hash.h, because the viewer computes it too. */
 #include "draw/palette.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 /* FNV-1a with a final mix; ui/src/draw/palette.ts has the same function. */
 static uint32_t name_hash(str s)
 {
@@ -18,6 +21,17 @@ unsigned palette_shade(str function, unsigned *row)
     uint32_t h = name_hash(function);
     if (*row == PALETTE_GREY) *row = PALETTE_PALE + h % PALETTE_HUES / PALETTE_SHADES;
     return h % PALETTE_SHADES;
+}
+
+int palette_step(double after, double before, double after_size, double before_size)
+{
+    double d = after - before, sum = fabs(before) + fabs(after);
+    if (sum <= 0) return 0;
+    bool known = after_size > 0 && before_size > 0;
+    if (known && d * d <= 9 * (after_size * fabs(after) + before_size * fabs(before))) return 0;
+    double r = fabs(d) / sum;
+    int step = r < 0.0476 ? 0 : r < 0.143 ? 1 : r < 0.2857 ? 2 : r < 0.6 ? 3 : PALETTE_DIFF;
+    return d < 0 ? -step : step;
 }
 
 static unsigned square(unsigned a, unsigned b)

@@ -46,5 +46,11 @@ static inline unsigned palette_next_hue(unsigned hue)
  * group, is replaced by a pale row. */
 unsigned palette_shade(str function, unsigned *row);
 
+/* Returns a change as a step of palette_diff: a tenth more is one step, four times as much is four.
+ * 0 also for a change within the noise of sampling: below three standard deviations of counts, when
+ * a sample stands for after_size or before_size of the amounts. A size of 0: not known; the change
+ * then counts as it is. */
+int palette_step(double after, double before, double after_size, double before_size);
+
 /* Returns the nearest of the 240 fixed colours of a 256-colour terminal: 16 .. 255. */
 unsigned palette_256(uint32_t rgb);

@@ -62,7 +62,7 @@ function nodes(stacks: string[], base: string[], order: 'name' | 'value'): strin
                       name,
                       t.total[i],
                       (t.baseTotal[i] / total) * baseTotal,
-                      i ? stepOf(t.total[i], t.baseTotal[i]) : 0,
+                      i ? stepOf(t.total[i], t.baseTotal[i], 0, 0) : 0,
                   ]
                 : ['node', t.depth[i], name, t.total[i], t.self[i], group, row, shade]
             ).join('\t'),
@@ -83,7 +83,10 @@ test('packages, trees and colours are those of the C code', () => {
         if (!word || word.startsWith('#')) continue;
         if (word === 'package') assert.equal(packageAt(f[0], f[1], f[2]), f[3], line);
         else if (word === 'library') assert.equal(libraryOf(f[0]), f[1], line);
-        else if (word === 'tree') order = f[0] as 'name' | 'value';
+        else if (word === 'step') {
+            const [after, before, size, baseSize, step] = f.map(Number);
+            assert.equal(stepOf(after, before, size, baseSize), step, line);
+        } else if (word === 'tree') order = f[0] as 'name' | 'value';
         else if (word === 'stack') stacks.push(f[0]);
         else if (word === 'base') base.push(f[0]);
         else if (word === 'end') {

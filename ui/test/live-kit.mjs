@@ -90,39 +90,47 @@ export const observed = JSON.parse(
 export const sum = (list) => list.reduce((n, o) => n + o.value, 0);
 export const between = (from, to) => observed.filter((o) => o.time >= from && o.time < to);
 
-/** Sends n observations of one function as OTLP/JSON: each is 10 ms of CPU time, 10 ms after the one before. */
-export async function sendLoop(url, service, name, n, from) {
+/** Sends a profile of one function as OTLP/JSON. Times and durations are ms; a sample has a value, and optionally a time
+ *  and labels. */
+export async function send(url, { service, name = 'work', type = 'cpu', unit = 'nanoseconds', from, duration = 0, period = 10e6, samples }) {
     const text = (value) => ({ stringValue: value }),
-        times = Array.from({ length: n }, (_, i) => `${from + i * 10}000000`);
+        strings = ['', type, unit, name],
+        string = (s) => (strings.includes(s) ? strings.indexOf(s) : strings.push(s) - 1),
+        attributes = [{}],
+        known = new Map();
+    const attribute = ([key, value]) => {
+        const id = `${key}=${value}`;
+        if (!known.has(id)) known.set(id, attributes.push({ keyStrindex: string(key), value: text(value) }) - 1);
+        return known.get(id);
+    };
+    const ns = (ms) => String(BigInt(Math.round(ms * 1e3)) * 1000n);
+    const rows = samples.map((s) => ({
+        stackIndex: 1,
+        values: [String(s.value)],
+        ...(s.time !== undefined && { timestampsUnixNano: [ns(s.time)] }),
+        attributeIndices: Object.entries(s.labels ?? {}).map(attribute),
+    }));
+    const profile = {
+        sampleType: { typeStrindex: 1, unitStrindex: 2 },
+        ...(unit === 'nanoseconds' && { periodType: { typeStrindex: 1, unitStrindex: 2 }, period: String(period) }),
+        timeUnixNano: ns(from),
+        durationNano: ns(duration),
+        samples: rows,
+    };
     const body = {
         dictionary: {
-            stringTable: ['', 'cpu', 'nanoseconds', name],
+            stringTable: strings,
             mappingTable: [{}],
             locationTable: [{}, { lines: [{ functionIndex: 1 }] }],
             functionTable: [{}, { nameStrindex: 3 }],
             linkTable: [{}],
-            attributeTable: [{}],
+            attributeTable: attributes,
             stackTable: [{}, { locationIndices: [1] }],
         },
         resourceProfiles: [
             {
                 resource: { attributes: [{ key: 'service.name', value: text(service) }] },
-                scopeProfiles: [
-                    {
-                        profiles: [
-                            {
-                                sampleType: { typeStrindex: 1, unitStrindex: 2 },
-                                periodType: { typeStrindex: 1, unitStrindex: 2 },
-                                period: '10000000',
-                                timeUnixNano: times[0],
-                                durationNano: `${n * 10}000000`,
-                                samples: [
-                                    { stackIndex: 1, values: times.map(() => '10000000'), timestampsUnixNano: times },
-                                ],
-                            },
-                        ],
-                    },
-                ],
+                scopeProfiles: [{ profiles: [profile] }],
             },
         ],
     };
@@ -133,3 +141,13 @@ export async function sendLoop(url, service, name, n, from) {
     });
     must(r.ok, `${service} was rejected: ${r.status} ${await r.text()}`);
 }
+
+/** Sends n observations of one function: each is 10 ms of CPU time, 10 ms after the one before. */
+export const sendLoop = (url, service, name, n, from) =>
+    send(url, {
+        service,
+        name,
+        from,
+        duration: n * 10,
+        samples: Array.from({ length: n }, (_, i) => ({ value: 10e6, time: from + i * 10 })),
+    });

@@ -28,6 +28,7 @@ import {
     viewIs,
 } from './kit.mjs';
 import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
+import { chart } from './live-chart.mjs';
 import { drag, views } from './live-views.mjs';
 
 const PAGE_BYTES = 150 * 1024;
@@ -206,6 +207,7 @@ async function person(url) {
         await settled(page);
     });
     await views(url, page, mine);
+    await chart(url, page, mine);
     await check('the list of profiles, and one of them', async () => {
         await open(page, url, ALL);
         await page.click('[data-goto=profiles]');

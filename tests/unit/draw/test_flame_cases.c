@@ -124,6 +124,10 @@ static void take_line(flame_case *c, char *text)
         check_view("package", field[1], package, field[4]);
     } else if (!strcmp(field[0], "library")) {
         check_view("library", field[1], library_of(str_of(field[1])), field[2]);
+    } else if (!strcmp(field[0], "step")) {
+        double v[4];
+        for (size_t i = 0; i < 4; i++) v[i] = strtod(field[1 + i], NULL);
+        assert_int_equal(palette_step(v[0], v[1], v[2], v[3]), atoi(field[5]));
     } else if (!strcmp(field[0], "tree")) {
         c->by_name = !strcmp(field[1], "name");
     } else if (!strcmp(field[0], "stack") || !strcmp(field[0], "base")) {

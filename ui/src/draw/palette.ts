@@ -73,12 +73,17 @@ export function boxOf(hue: number | undefined, name: string): [row: number, shad
     return [hue ?? PALE + Math.floor((h % HUES) / SHADES), h % SHADES];
 }
 
-/** Returns a change as a step of the table, -4 .. 4: a tenth more is one step, four times as much is four steps. */
-export function stepOf(value: number, base: number): number {
+/** Returns a change as a step of the table, -4 .. 4: a tenth more is one step, four times as much is four steps. 0 also
+ *  for a change within the noise of sampling: below three standard deviations of counts, when a sample stands for `size`
+ *  or `baseSize` of the values. A size of 0: not known; the change then counts as it is. */
+export function stepOf(value: number, base: number, size: number, baseSize: number): number {
     const sum = Math.abs(value) + Math.abs(base),
-        r = sum ? Math.abs(value - base) / sum : 0;
-    const step = r < 0.0476 ? 0 : r < 0.143 ? 1 : r < 0.2857 ? 2 : r < 0.6 ? 3 : 4;
-    return value < base ? -step : step;
+        d = value - base;
+    if (!sum) return 0;
+    if (size > 0 && baseSize > 0 && d * d <= 9 * (size * Math.abs(value) + baseSize * Math.abs(base))) return 0;
+    const r = Math.abs(d) / sum,
+        step = r < 0.0476 ? 0 : r < 0.143 ? 1 : r < 0.2857 ? 2 : r < 0.6 ? 3 : 4;
+    return d < 0 ? -step : step;
 }
 
 /** Returns the colour of a cell of a heat map. */
@@ -137,13 +142,17 @@ export class Palette {
         return (frame) => color[frame];
     }
 
-    change(value: number, base: number): string {
-        return table.diff[this.theme === 'dark' ? 1 : 0][4 + stepOf(value, base)];
+    /** The colour of a step, -4 .. 4. */
+    change(step: number): string {
+        return table.diff[this.theme === 'dark' ? 1 : 0][4 + step];
     }
 
     byNode(t: Tree, f: Frames, by: ColorBy): (node: number) => string {
         if (by === 'diff' && t.baseTotal)
-            return (i) => (i === 0 ? this.root : this.change(t.total[i], t.baseTotal![i]));
+            return (i) =>
+                i === 0
+                    ? this.root
+                    : this.change(stepOf(t.total[i], t.baseTotal![i], t.sampleSize, t.baseSampleSize));
         const color = this.byFrame(f, by === 'diff' ? 'package' : by);
         return (i) => color(t.frame[i]);
     }

@@ -24,7 +24,7 @@ export interface Rate {
 const per = (scale: number) => (sum: number, ns: number) => (ns > 0 ? ((sum * scale) / ns) * 1e9 : 0);
 
 /** Three significant digits of a number of any size. */
-const digits = (v: number): string => (Math.abs(v) >= 0.01 || v === 0 ? three(v) : String(Number(v.toPrecision(2))));
+const digits = (v: number): string => (Math.abs(v) >= 1 || v === 0 ? three(v) : String(Number(v.toPrecision(3))));
 
 /** Formats large numbers as 1.2 k, 3.4 M. */
 function short(v: number): string {

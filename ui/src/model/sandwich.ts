@@ -25,5 +25,6 @@ export function sandwichOf(t: Tree, frame: number, nFrames: number, rank: ArrayL
         }
         if (to[i] >= 0) down.addSelf(to[i], t.self[i], t.baseSelf ? t.baseSelf[i] : 0);
     }
-    return { callers: up.finish(rank), callees: down.finish(rank) };
+    const sizes = { sampleSize: t.sampleSize, baseSampleSize: t.baseSampleSize };
+    return { callers: { ...up.finish(rank), ...sizes }, callees: { ...down.finish(rank), ...sizes } };
 }

@@ -2,6 +2,7 @@
 import { Dataset, Profile } from '../otlp/types';
 import { Filter, noFilter, stackWeights } from './filter';
 import { Bound, Frames, bind, stackFrames } from './frames';
+import { sampleSize } from './sample_size';
 import { Tree, TreeBuilder } from './tree';
 import { DATED } from './units';
 
@@ -56,16 +57,20 @@ export class Session {
         const b = new TreeBuilder(twin !== null),
             path: number[] = [];
         const w = stackWeights(this.main.set, p, filter);
+        let baseSize = 0;
         for (let s = 0; s < w.value.length; s++) if (w.value[s]) b.add(path, stackFrames(this.main, s, path), w.value[s]);
         let baseTotal = 0;
         if (twin) {
             const v = stackWeights(this.base!.set, twin, { labels: filter.labels, time: null });
             const scale = compare === 'share' && v.total ? w.total / v.total : 1;
             baseTotal = v.total;
+            baseSize = sampleSize(this.base!.set.dict, twin) * scale;
             for (let s = 0; s < v.value.length; s++)
                 if (v.value[s]) b.add(path, stackFrames(this.base!, s, path), 0, v.value[s] * scale);
         }
-        return { tree: b.finish(this.rank(), order === 'value'), total: w.total, samples: w.samples, baseTotal };
+        const tree = b.finish(this.rank(), order === 'value');
+        if (twin) ((tree.sampleSize = sampleSize(this.main.set.dict, p)), (tree.baseSampleSize = baseSize));
+        return { tree, total: w.total, samples: w.samples, baseTotal };
     }
 
     /** The amount of each frame as a leaf, in the whole profile. */

@@ -22,6 +22,9 @@ export interface Tree {
     x: Float64Array;
     w: Float64Array;
     levelOff: Uint32Array;
+    /** Comparison: what one sample of each side adds to a total; 0: not known. */
+    sampleSize: number;
+    baseSampleSize: number;
 }
 
 const MAX_DEPTH = 65535;
@@ -181,6 +184,8 @@ function place(r: Raw, rank: ArrayLike<number> | null, byValue: boolean): Tree {
         levelOff: new Uint32Array(0),
         baseSelf: r.base ? new Float64Array(n) : null,
         baseTotal: r.base ? new Float64Array(n) : null,
+        sampleSize: 0,
+        baseSampleSize: 0,
     };
     const order = new Uint32Array(n),
         levels = [0];

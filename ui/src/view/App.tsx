@@ -11,6 +11,7 @@ import { defaultProfile } from '../model/default_type';
 import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
 import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
+import { DiffLegend } from './DiffLegend';
 import { ChartView } from './ChartView';
 import { Details } from './Details';
 import { FlameCanvas } from './FlameCanvas';
@@ -195,6 +196,9 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                     node={zoom}
                     onZoom={(i) => patch({ zoom: framesTo(i) })}
                 />
+            )}
+            {color === 'diff' && (view === 'flame' || view === 'sandwich') && (
+                <DiffLegend palette={palette} tree={tree} shares={state.compare === 'share'} />
             )}
             <main>
                 <div class="view" data-view={view}>

@@ -1,0 +1,200 @@
+// live-chart.mjs - the chart over time: its numbers are those of `kiln series`; levels hold; the live edge; keys; stacking by a label.
+// Also threads over long times, and the colours of a comparison.
+import { check, eventually, example, must, newPage, run, same, textIs, there, gone } from './kit.mjs';
+import { between, inQuery, observed, open, send, settled, shot, sum, totalIs } from './live-kit.mjs';
+
+const RANGE = 'from=2025-11-03T09:13:00Z&to=2025-11-03T09:17:00Z', // steps of a second
+    query = (q) => `query=${encodeURIComponent(q)}`,
+    CHECKOUT = query('cpu/nanoseconds{service.name="checkout"}');
+const spoken = (page) => page.$eval('[data-live=series]', (e) => e.textContent);
+const near = (got, want, what) =>
+    must(Math.abs(got - want) <= Math.abs(want) * 0.006 + 1e-9, `${what}: ${got}, expected ${want}`);
+
+/** Moves the cursor with keys and returns the text of the live region. */
+async function press(page, ...keys) {
+    const before = await spoken(page);
+    await page.focus('.plot');
+    for (const k of keys) await page.keyboard.press(k);
+    await eventually(page, (t) => document.querySelector('[data-live=series]').textContent !== t, before, `${keys}: nothing is said`);
+    return spoken(page);
+}
+
+const valueOf = (text, name = '') => {
+    const m = new RegExp(`(?:^|[ :])${name}${name && ' '}([\\d.]+) (m|k)?(?:cores?|threads?)`).exec(text.slice(20));
+    return m ? Number(m[1]) * (m[2] === 'k' ? 1000 : 1) : /[: ]0[.,]/.test(text.slice(19)) ? 0 : NaN;
+};
+
+async function rates(url, page) {
+    await check('chart: rates are those of kiln series, at any zoom', async () => {
+        const series = JSON.parse(run('series', '--json', '--step', '1s', example)).steps;
+        await open(page, url, `?${RANGE}&${CHECKOUT}`);
+        await page.focus('.plot');
+        await page.keyboard.press('Home');
+        const seen = new Map();
+        for (let i = 0; i < 100; i++) {
+            const text = await press(page, 'ArrowRight');
+            seen.set(text.slice(0, 19), valueOf(text));
+        }
+        must(series.length > 20, 'no series');
+        for (const s of series) {
+            const at = new Date(Math.floor(s.time_unix_nano / 1e6)).toISOString().slice(0, 19).replace('T', ' ');
+            near(seen.get(at), s.value / 1e9, `cores at ${at}`);
+        }
+        // With steps of 30 s the values are the means of the same rates: the axis has not changed.
+        await open(page, url, `?from=2025-11-03T08:14:00Z&to=2025-11-03T09:34:00Z&${CHECKOUT}`);
+        await page.focus('.plot');
+        await page.keyboard.press('End');
+        let text;
+        do text = await press(page, 'ArrowLeft');
+        while (!text.startsWith('2025-11-03 09:14:00'));
+        const from = Date.parse('2025-11-03T09:14:00Z');
+        near(valueOf(text), sum(between(from, from + 30e3)) / 30e9, 'mean of 30 s');
+    });
+    await check('chart: keys select a part, Enter shows it, Escape leaves it', async () => {
+        await open(page, url, `?${RANGE}&${CHECKOUT}`);
+        await page.focus('.plot');
+        await page.keyboard.press('Home');
+        for (let i = 0; i < 7; i++) await page.keyboard.press('PageDown');
+        const text = await press(page, 'Shift+ArrowRight', 'Shift+ArrowRight', 'Shift+PageDown');
+        const m = /Selected from (\S+ \S+) to (\S+ \S+)\./.exec(text);
+        same(`${m?.[1]} ${m?.[2]}`, '2025-11-03 09:14:10 2025-11-03 09:14:23', 'the selected part');
+        await there(page, '.tip .series-values', 'no values beside the cursor');
+        await shot(page, 'chart-keys');
+        await page.keyboard.press('Escape');
+        await gone(page, '.tip', 'Escape leaves the tip');
+        await page.keyboard.press('Home');
+        for (let i = 0; i < 7; i++) await page.keyboard.press('PageDown');
+        await press(page, 'Shift+ArrowRight', 'Shift+ArrowRight', 'Shift+PageDown');
+        await page.keyboard.press('Enter');
+        await inQuery(page, 'from=2025-11-03T09:14:10Z&to=2025-11-03T09:14:23Z');
+        await settled(page);
+        await totalIs(page, sum(between(Date.parse('2025-11-03T09:14:10Z'), Date.parse('2025-11-03T09:14:23Z'))), 'the part');
+    });
+    await check('chart: stacked by a label; the legend filters and excludes; the sum is that of the rows', async () => {
+        await open(page, url, `?${RANGE}&${CHECKOUT}`);
+        await page.selectOption('[data-do=by]', 'thread.name');
+        await inQuery(page, 'by=thread.name');
+        await there(page, '[data-legend] [data-row="worker-1"]', 'no legend of threads');
+        const text = await press(page, 'Home', ...Array(7).fill('PageDown')),
+            at = Date.parse(`${text.slice(0, 19).replace(' ', 'T')}Z`),
+            of = between(at, at + 1000);
+        for (const name of ['worker-0', 'worker-1', 'worker-2', 'worker-3'])
+            near(valueOf(text, name), sum(of.filter((o) => o.labels['thread.name'] === name)) / 1e9, name);
+        near(valueOf(text, 'sum'), sum(of) / 1e9, 'sum');
+        await shot(page, 'chart-stacked');
+        await page.click('[data-legend] [data-row="worker-1"]');
+        await inQuery(page, 'thread.name="worker-1"');
+        await totalIs(page, sum(observed.filter((o) => o.labels['thread.name'] === 'worker-1')), 'only worker-1');
+        await page.goBack();
+        await settled(page);
+        await page.click('[data-legend] [data-row="worker-1"]', { modifiers: ['Alt'] });
+        await inQuery(page, 'thread.name!="worker-1"');
+        await totalIs(page, sum(observed.filter((o) => o.labels['thread.name'] !== 'worker-1')), 'all but worker-1');
+    });
+}
+
+async function levels(url, page) {
+    await check('chart: levels hold until they are reported again, and end with a gap', async () => {
+        const from = Date.parse('2025-11-04T10:00:00Z');
+        for (const [service, at, value] of [
+            ['heap-a', 5, 1],
+            ['heap-a', 25, 2],
+            ['heap-b', 15, 10],
+            ['heap-b', 35, 20],
+            ['heap-b', 55, 30],
+            ['heap-b', 75, 40],
+            ['heap-b', 95, 50],
+            ['heap-b', 115, 60],
+        ])
+            await send(url, { service, type: 'inuse_space', unit: 'bytes', from: from + at * 1e3, samples: [{ value: value * 2 ** 20 }] });
+        await open(page, url, `?from=2025-11-04T10:00:00Z&to=2025-11-04T10:02:00Z&${query('inuse_space/bytes{service.name=~"heap-.*"}')}`);
+        const at = async (t) => {
+            await page.focus('.plot');
+            await page.keyboard.press('End');
+            let text;
+            do text = await press(page, 'ArrowLeft');
+            while (text.slice(11, 19) > t);
+            return text;
+        };
+        must(/heap-b 30 MiB, heap-a 2 MiB, sum 32 MiB/.test(await at('10:01:10')), `held: ${await spoken(page)}`);
+        must(/heap-b 20 MiB, heap-a 2 MiB, sum 22 MiB/.test(await at('10:00:50')), `held: ${await spoken(page)}`);
+        must(/heap-b 40 MiB, heap-a no data, sum 40 MiB/.test(await at('10:01:30')), `ended: ${await spoken(page)}`);
+        must(/heap-b no data, heap-a no data, sum no data/.test(await at('10:00:03')), `before: ${await spoken(page)}`);
+        await shot(page, 'chart-levels');
+        await open(page, url, `?from=2025-11-04T10:01:10Z&to=2025-11-04T10:01:20Z&${query('inuse_space/bytes{service.name=~"heap-.*"}')}`);
+        const text = await press(page, 'Home');
+        must(/heap-b 30 MiB, heap-a 2 MiB, sum 32 MiB/.test(text), `a part that begins between reports: ${text}`);
+    });
+}
+
+async function edge(url, page) {
+    await check('chart: the live edge holds and is marked', async () => {
+        const now = Date.now();
+        for (let i = 8; i > 0; i--)
+            await send(url, {
+                service: 'edge',
+                from: now - i * 10e3 - 5e3,
+                duration: 10e3,
+                samples: Array.from({ length: 100 }, (_, k) => ({ value: 1e8, time: now - i * 10e3 - 5e3 + k * 100 })),
+            });
+        await open(page, url, `?from=now-2m&to=now&${query('cpu/nanoseconds{service.name="edge"}')}`);
+        const at = Number(await page.getAttribute('.plot', 'data-edge'));
+        must(Math.abs(at - (now - 5e3)) < 1, `the edge is ${(now - at) / 1e3} s ago`);
+        await press(page, 'End');
+        await textIs(page, '.tip', /not complete yet/, 'the last step is not marked');
+        const text = await spoken(page);
+        must(Math.abs(valueOf(text) - 1) < 0.5, `not the last rate: ${text}`); // ten observations a second
+        await shot(page, 'chart-edge');
+    });
+}
+
+async function threads(url, mine) {
+    await check('threads over long times: shares of states, as sent', async () => {
+        const page = await newPage({}, mine),
+            from = Date.parse('2025-11-05T10:00:00Z');
+        await page.route('**/api/v1/counts*', async (route) => {
+            const r = await route.fetch(),
+                body = await r.json();
+            if (!/thread/.test(route.request().url()))
+                for (const row of body.rows) row.count = row.count.map((c) => c * 1000);
+            await route.fulfill({ response: r, json: body });
+        });
+        const samples = Array.from({ length: 300 }, (_, i) => ({
+            value: 10e6,
+            time: from + i * 100,
+            labels: { 'thread.name': `t${i % 3}`, 'thread.state': i % 3 && i % 4 === 0 ? 'running' : 'sleeping' },
+        }));
+        await send(url, { service: 'states', type: 'wall', from, duration: 30e3, samples });
+        await open(page, url, `?from=2025-11-05T10:00:00Z&to=2025-11-05T10:00:30Z&${query('wall/nanoseconds{service.name="states"}')}#view=lanes`);
+        await there(page, '[data-lane=t1] [data-state]', 'no states');
+        for (const t of ['t0', 't1', 't2'])
+            for (const state of ['running', 'sleeping']) {
+                const want = samples.filter((s) => s.labels['thread.name'] === t && s.labels['thread.state'] === state).length * 10e6;
+                const got = await page.$eval(`[data-lane=${t}]`, (l, s) => Number(l.querySelector(`[data-state=${s}]`)?.dataset.sum ?? 0), state);
+                same(got, want, `${t}, ${state}`);
+            }
+        same(await page.getAttribute('.lanes .legend', 'data-groups'), '2', 'groups in the legend');
+        await textIs(page, '.lanes p', /share of each thread state/, 'no explanation');
+        await shot(page, 'lanes-states');
+        await page.close();
+    });
+}
+
+async function colours(url, page) {
+    await check('comparison: a legend; changes within the noise are grey', async () => {
+        await open(page, url, `?from=2025-11-03T09:14:20Z&to=2025-11-03T09:14:35Z&against=before&${CHECKOUT}`);
+        await page.selectOption('[data-do=color]', 'diff');
+        await there(page, '[data-legend=diff]', 'no legend');
+        same(await page.$$eval('[data-legend=diff] [data-step]', (l) => l.length), 9, 'steps');
+        await textIs(page, '[data-legend=diff]', /grey: within the noise of sampling/, 'noise');
+        await shot(page, 'diff-legend');
+    });
+}
+
+export async function chart(url, page, mine) {
+    await rates(url, page);
+    await levels(url, page);
+    await edge(url, page);
+    await threads(url, mine);
+    await colours(url, page);
+}
