@@ -3,6 +3,7 @@
 
 #include "base/ban.h"
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 /* Writes three significant digits without trailing zeros: 1.17, 24.5, 310. */
@@ -24,14 +25,15 @@ static const char *scaled(double v, const char *unit, char out[HUMAN_MAX])
     return out;
 }
 
-const char *human_bytes(uint64_t n, char out[HUMAN_MAX])
+static const char *bytes_text(double v, char out[HUMAN_MAX])
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double v = (double)n;
     size_t u = 0;
     while (v >= 999.5 && u + 1 < ARRAY_LEN(units)) v /= 1024, u++;
     return scaled(v, units[u], out);
 }
+
+const char *human_bytes(uint64_t n, char out[HUMAN_MAX]) { return bytes_text((double)n, out); }
 
 const char *human_count(uint64_t n, char out[HUMAN_MAX])
 {
@@ -128,16 +130,20 @@ static uint64_t ns_per(str unit)
     return 0;
 }
 
+static bool is_bytes(str unit)
+{
+    return unit_is(unit, (const char *const[]){"bytes", "byte", "By", "B", NULL});
+}
+
 const char *human_value(int64_t v, str unit, char out[HUMAN_MAX])
 {
     char *p = out;
     uint64_t n = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     char text[HUMAN_MAX];
     uint64_t ns = ns_per(unit), total;
-    bool is_bytes = unit_is(unit, (const char *const[]){"bytes", "byte", "By", "B", NULL});
     if (ns && !ckd_mul(&total, n, ns)) {
         human_duration(total, text);
-    } else if (is_bytes) {
+    } else if (is_bytes(unit)) {
         human_bytes(n, text);
     } else {
         human_count(n, text);
@@ -147,6 +153,40 @@ const char *human_value(int64_t v, str unit, char out[HUMAN_MAX])
     }
     if (v < 0) *p++ = '-';
     snprintf(p, HUMAN_MAX - 1, "%s", text);
+    return out;
+}
+
+bool human_is_level(str type) { return str_starts(type, STR("inuse_")); }
+
+/* Writes large numbers as "1.2 k", small ones with three significant digits. */
+static void short_number(double v, char out[HUMAN_MAX])
+{
+    static const char *const names[] = {"", " k", " M", " G", " T"};
+    size_t u = 0;
+    while (v >= 999.5 && u + 1 < ARRAY_LEN(names)) v /= 1000, u++;
+    int k = v >= 1 ? three_digits(v, out, HUMAN_MAX) : snprintf(out, HUMAN_MAX, "%.3g", v);
+    snprintf(out + k, HUMAN_MAX - (size_t)k, "%s", names[u]);
+}
+
+const char *human_rate(double v, uint64_t ns, str type, str unit, char out[HUMAN_MAX])
+{
+    char text[HUMAN_MAX];
+    if (human_is_level(type) || !ns) return human_amount(v, unit, out);
+    double size = (v < 0 ? -v : v) / (double)ns * 1e9;
+    uint64_t time = ns_per(unit);
+    const char *after = "/s";
+    if (size <= 0) return snprintf(out, HUMAN_MAX, "0"), out;
+    if (time) {
+        bool cpu = str_eq(type, STR("cpu"));
+        short_number(size * (double)time / 1e9, text);
+        bool one = !strcmp(text, "1");
+        after = cpu ? (one ? " core" : " cores") : one ? " thread" : " threads";
+    } else if (is_bytes(unit)) {
+        bytes_text(size, text);
+    } else {
+        short_number(size, text);
+    }
+    snprintf(out, HUMAN_MAX, "%s%.30s%s", v < 0 ? "-" : "", text, after);
     return out;
 }
 

@@ -30,5 +30,12 @@ const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX]); /
  * and followed by the unit ("1 169 samples"), and unknown units are unchanged. */
 const char *human_value(int64_t v, str unit, char out[HUMAN_MAX]);
 
+/* Formats a value of a time of `ns` as a rate: "2.5 cores" for CPU time, "12 threads" for other
+ * time, "3.2 MiB/s", "40/s". Rates do not depend on the length of a step. Levels (inuse_*) are
+ * formatted as measured. ui/src/model/rate.ts has the same rule. */
+const char *human_rate(double v, uint64_t ns, str type, str unit, char out[HUMAN_MAX]);
+/* Returns whether values of the type are levels, which are not divided by time. */
+bool human_is_level(str type);
+
 /* Formats a fraction, such as samples per request, in the same way: "0.42". */
 const char *human_amount(double v, str unit, char out[HUMAN_MAX]);

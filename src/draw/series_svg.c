@@ -18,12 +18,24 @@ typedef struct drawing {
     int64_t max;
 } drawing;
 
+/* Levels are not added up: the newest one of a bar counts. */
 static int64_t bar_sum(const drawing *d, size_t i)
 {
     int64_t sum = 0;
+    bool level = human_is_level(d->o->type);
     for (size_t k = i * d->per; k < (i + 1) * d->per && k < d->s->n; k++)
-        if (ckd_add(&sum, sum, d->s->sum[k])) return INT64_MAX;
+        if (level)
+            sum = d->s->sum[k];
+        else if (ckd_add(&sum, sum, d->s->sum[k]))
+            return INT64_MAX;
     return sum;
+}
+
+/* Formats the height of a bar. The axis shows rates, so it does not depend on the step; bars of
+ * whole profiles have no common length and show their sums. */
+static const char *height_text(const drawing *d, double v, char out[HUMAN_MAX])
+{
+    return human_rate(v, d->s->step * d->per, d->o->type, d->o->unit, out);
 }
 
 static void put_head(drawing *d)
@@ -48,7 +60,7 @@ static void put_scale(drawing *d)
         xml_number(d->b, d->width - SVG_PAD);
         buf_printf(d->b, "\"/>\n<text class=\"key\" text-anchor=\"end\" x=\"%d\" y=\"%d\">",
                    LEFT - 8, y + 4);
-        xml_text(d->b, str_of(human_value((int64_t)((double)d->max / 4 * k), d->o->unit, value)));
+        xml_text(d->b, str_of(height_text(d, (double)d->max / 4 * k, value)));
         buf_z(d->b, "</text>\n");
     }
 }
@@ -69,6 +81,10 @@ static void put_bar(drawing *d, size_t i)
     xml_number(d->b, high);
     buf_printf(d->b, "\"><title>%s\n", human_moment(&d->o->clock, d->s->time[i * d->per], when));
     xml_text(d->b, str_of(human_value(sum, d->o->unit, value)));
+    if (d->s->step && !human_is_level(d->o->type)) {
+        buf_z(d->b, " · ");
+        xml_text(d->b, str_of(height_text(d, (double)sum, value)));
+    }
     buf_z(d->b, "</title></rect>\n");
 }
 

@@ -23,11 +23,17 @@ static void test_shared_cases(void **state)
     size_t n = 0;
     while (fgets(line, sizeof line, f)) {
         if (*line == '#') continue;
-        char *word = strtok(line, "\t"), *number = strtok(NULL, "\t"), *want = strtok(NULL, "\n");
-        assert_non_null(want);
-        uint64_t v = strtoull(number, NULL, 10);
-        assert_string_equal(strcmp(word, "bytes") ? human_duration(v, out) : human_bytes(v, out),
-                            want);
+        char *field[6] = {0}, *rest = line;
+        for (size_t i = 0; i < ARRAY_LEN(field) && rest; i++) field[i] = strsep(&rest, "\t\n");
+        uint64_t v = strtoull(field[1], NULL, 10);
+        if (!strcmp(field[0], "rate"))
+            assert_string_equal(human_rate(strtod(field[3], NULL),
+                                           strtoull(field[4], NULL, 10) * UINT64_C(1000000000),
+                                           str_of(field[1]), str_of(field[2]), out),
+                                field[5]);
+        else
+            assert_string_equal(
+                strcmp(field[0], "bytes") ? human_duration(v, out) : human_bytes(v, out), field[2]);
         n++;
     }
     fclose(f);
