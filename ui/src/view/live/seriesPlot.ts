@@ -7,7 +7,7 @@ import { Span } from '../../live/range';
 import { Ink } from './seriesInk';
 
 export const HEIGHT = 110,
-    LEFT = 74,
+    LEFT = 86,
     RIGHT = 22;
 const EDGE = 32; // labels closer to the edge would be truncated or overlap the numbers on the left
 
