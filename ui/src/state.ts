@@ -1,6 +1,7 @@
 // The state of the viewer in one object, and how the fragment of the page address stores it.
 import { ColorBy } from './draw/palette';
 import { Filter, LabelFilter } from './model/filter';
+import { readPath, writePath } from './model/reference';
 import { DATED } from './model/units';
 
 export type View = 'flame' | 'table' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
@@ -16,7 +17,7 @@ export interface State {
     compare: Compare;
     search: string;
     selected: number; // frame; 0: none
-    zoom: number[]; // frames from the root
+    zoom: string[]; // the path from the root (model/reference.ts)
     filter: Filter;
     window: [number, number] | null; // the range that the flame chart shows, ns after Dataset.timeBase
     sort: string; // column of the table, '-' in front: ascending
@@ -41,7 +42,7 @@ export const initial = (compared: boolean): State => ({
     help: false,
 });
 
-/** Frames in an address are identified by name and file, because their numbers differ from page to page. */
+/** Frames in an address are references (model/reference.ts), because their numbers differ from page to page. */
 export interface FrameNames {
     write(frame: number): string;
     read(text: string): number;
@@ -77,7 +78,7 @@ export function writeFragment(s: State, compared: boolean, names: FrameNames, fa
     put('compare', s.compare, d.compare);
     put('q', s.search, '');
     put('sel', s.selected ? names.write(s.selected) : '', '');
-    for (const f of s.zoom) q.append('zoom', names.write(f));
+    for (const z of writePath(s.zoom)) q.append('zoom', z);
     for (const l of s.filter.labels) q.append(l.not ? 'not' : 'label', `${l.key}=${l.value}`);
     if (s.filter.time) q.set('time', writeRange(s.filter.time, names));
     if (s.window) q.set('window', writeRange(s.window, names));
@@ -128,7 +129,7 @@ export function readFragment(text: string, compared: boolean, nProfiles: number,
         compare: compared ? oneOf(q.get('compare'), ['off', 'share', 'absolute'] as const, d.compare) : 'off',
         search: q.get('q') ?? '',
         selected: q.get('sel') ? names.read(q.get('sel')!) : 0,
-        zoom: q.getAll('zoom').map((z) => names.read(z)),
+        zoom: readPath(q.getAll('zoom')),
         filter: {
             labels: [...q.getAll('label').map((l) => label(l, false)), ...q.getAll('not').map((l) => label(l, true))],
             time: readRange(q.get('time'), names),

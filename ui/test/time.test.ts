@@ -153,7 +153,7 @@ test('the address stores the state', () => {
         view: 'table' as const,
         search: 'x&y=ü',
         selected: f,
-        zoom: [s.frames.name.indexOf('main'), f],
+        zoom: [s.frames.name.indexOf('main'), f].map((i) => s.refs.step(i)),
         icicle: true,
         filter: { labels: [{ key: 'k=1', value: 'a b', not: true }], time: [1, 2] as [number, number] },
     };
@@ -165,7 +165,7 @@ test('the address stores the state', () => {
 });
 
 test('Esc clears one thing at a time', () => {
-    let s = { ...initial(false), search: 'x', zoom: [1], selected: 2, help: true };
+    let s = { ...initial(false), search: 'x', zoom: ['AAAAA'], selected: 2, help: true };
     const order: string[] = [];
     for (let p = back(s); p; p = back(s)) {
         order.push(Object.keys(p)[0]);

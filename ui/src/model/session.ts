@@ -2,6 +2,7 @@
 import { Dataset, Profile } from '../otlp/types';
 import { Filter, noFilter, stackWeights } from './filter';
 import { Bound, Frames, bind, stackFrames } from './frames';
+import { References } from './reference';
 import { sampleSize } from './sample_size';
 import { Tree, TreeBuilder } from './tree';
 import { DATED } from './units';
@@ -17,6 +18,7 @@ export class Session {
     readonly frames = new Frames();
     readonly main: Bound;
     readonly base: Bound | null;
+    readonly refs = new References(this.frames);
     private nameRank: Uint32Array | null = null;
 
     constructor(main: Dataset, base: Dataset | null) {
@@ -83,19 +85,12 @@ export class Session {
         return out;
     }
 
-    /** Converts frames to names that are valid in other pages too. */
+    /** Converts frames to references that are valid in other pages, too. */
     readonly names = {
         timeBase: 0n,
         dated: false,
-        write: (f: number): string =>
-            this.frames.file[f] ? `${this.frames.name[f]}\t${this.frames.file[f]}` : this.frames.name[f],
-        read: (text: string): number => {
-            const [name, file] = text.split('\t');
-            const { frames: t } = this;
-            let found = 0;
-            for (let f = 1; f < t.n && !found; f++) if (t.name[f] === name && (!file || t.file[f] === file)) found = f;
-            return found;
-        },
+        write: (f: number): string => this.refs.write(f),
+        read: (text: string): number => this.refs.read(text),
     };
 }
 

@@ -234,21 +234,9 @@ export function matchedTotal(t: Tree, match: Uint8Array): { total: number; nodes
     return { total, nodes };
 }
 
-/** Returns the nodes from the root to a node; follow() returns the node at the end of such a path, or the nearest
- *  one. */
+/** Returns the nodes from the root to a node; References.follow returns the node at the end of such a path. */
 export function pathOf(t: Tree, node: number): number[] {
     const out: number[] = [];
     for (let i = node; i > 0; i = t.parent[i]) out.push(i);
     return out.reverse();
-}
-
-export function follow(t: Tree, frames: number[]): number {
-    let node = 0;
-    for (const f of frames) {
-        let next = -1;
-        for (let k = t.first[node]; k < t.first[node] + t.count[node]; k++) if (t.frame[k] === f) next = k;
-        if (next < 0) break;
-        node = next;
-    }
-    return node;
 }

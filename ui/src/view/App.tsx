@@ -6,7 +6,7 @@ import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
-import { follow, matchedTotal, pathOf } from '../model/tree';
+import { matchedTotal, pathOf } from '../model/tree';
 import { defaultProfile } from '../model/default_type';
 import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
 import { AboutProfile } from './About';
@@ -135,11 +135,11 @@ export function App({ session, around }: { session: Session; around?: Around }) 
             }),
         [tree, state.search, view === 'labels'],
     );
-    const zoom = useMemo(() => follow(tree, state.zoom), [tree, state.zoom]);
+    const zoom = useMemo(() => session.refs.follow(tree, state.zoom), [tree, state.zoom]);
     const color =
         (state.color === 'diff' && !tree.baseTotal) || !colors.includes(state.color) ? 'package' : state.color;
 
-    const framesTo = (node: number) => pathOf(tree, node).map((i) => tree.frame[i]);
+    const pathTo = (node: number) => pathOf(tree, node).map((i) => session.refs.step(tree.frame[i]));
     const select = (frame: number) => patch({ selected: frame });
     const time = (t: [number, number] | null) => patch({ filter: { ...state.filter, time: t } });
     const nextMatch = (step: number) => {
@@ -194,7 +194,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                     tree={tree}
                     frames={session.frames}
                     node={zoom}
-                    onZoom={(i) => patch({ zoom: framesTo(i) })}
+                    onZoom={(i) => patch({ zoom: pathTo(i) })}
                 />
             )}
             {color === 'diff' && (view === 'flame' || view === 'sandwich') && (
@@ -230,7 +230,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                             zoom={zoom}
                             label="Flame graph"
                             onSelect={select}
-                            onZoom={(i) => patch({ zoom: framesTo(i) })}
+                            onZoom={(i) => patch({ zoom: pathTo(i) })}
                             onOpen={(f) => patch({ selected: f, view: 'sandwich' })}
                         />
                     ) : view === 'table' ? (
