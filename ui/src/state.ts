@@ -138,3 +138,45 @@ export function readFragment(text: string, compared: boolean, nProfiles: number,
         sort: q.get('sort') ?? d.sort,
     };
 }
+
+/** Applies a change of the state to a fragment: `before` and `after` are the fragments of the state, as `writeFragment` writes
+ *  them for the data that are shown. Keys that did not change keep their value, which may refer to frames that the shown data
+ *  do not contain: they are there again when the data are. */
+export function changedFragment(text: string, before: string, after: string): string {
+    const q = new URLSearchParams(text.replace(/^#/, '')),
+        a = new URLSearchParams(before),
+        b = new URLSearchParams(after);
+    for (const key of new Set([...a.keys(), ...b.keys()])) {
+        const now = b.getAll(key);
+        if (JSON.stringify(a.getAll(key)) === JSON.stringify(now)) continue;
+        q.delete(key);
+        for (const value of now) q.append(key, value);
+    }
+    return q.toString();
+}
+
+/** Reuses the parts of the previous state that are equal, because views compare them by identity. */
+export function sameParts(previous: State, next: State): State {
+    const out = { ...next };
+    for (const key of Object.keys(next) as (keyof State)[])
+        if (JSON.stringify(previous[key]) === JSON.stringify(next[key])) Object.assign(out, { [key]: previous[key] });
+    return out;
+}
+
+/** How a change of the fragment is recorded in the history of the browser. */
+export interface Step {
+    entry: boolean; // the back button undoes the change
+    of: string; // the change continues an entry of the same name: typing, dragging
+}
+
+const SETTINGS = new Set(['sort', 'color', 'order', 'icicle']), // no entries
+    CONTINUED = new Set(['q', 'window', 'sel']); // one entry for successive changes
+
+export function stepOf(old: string, next: string): Step {
+    const a = new URLSearchParams(old.replace(/^#/, '')),
+        b = new URLSearchParams(next.replace(/^#/, '')),
+        differs = (key: string) => JSON.stringify(a.getAll(key)) !== JSON.stringify(b.getAll(key)),
+        keys = [...new Set([...a.keys(), ...b.keys()])].filter((key) => differs(key) && !SETTINGS.has(key));
+    const one = keys.length === 1 && CONTINUED.has(keys[0]) && b.has(keys[0]);
+    return { entry: keys.length > 0, of: one ? keys[0] : '' };
+}

@@ -3,26 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Frames } from '../src/model/frames';
 import { References, readPath, writePath } from '../src/model/reference';
-import { TreeBuilder, pathOf } from '../src/model/tree';
-
-let seed = 11;
-const random = (n: number) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % n;
-
-/** The same functions in a table with another order, and stacks over them. */
-function twoTables() {
-    const names = Array.from({ length: 60 }, (_, i) => [`function${i % 50}`, i < 50 ? 'a.c' : `b${i}.c`, 'lib.so']),
-        frames = new Frames(),
-        others = new Frames();
-    for (const [n, f, l] of names) frames.intern(n, f, l, '', '', 0);
-    for (const [n, f, l] of [...names].reverse()) others.intern(n, f, l, '', '', 0);
-    const stacks = Array.from({ length: 400 }, () => Array.from({ length: 1 + random(12) }, () => 1 + random(60)));
-    const build = (of: (f: number) => number) => {
-        const b = new TreeBuilder();
-        for (const s of stacks) b.add(s.map(of), s.length, 1);
-        return b.finish(null);
-    };
-    return { frames, others, tree: build((f) => f), other: build((f) => 61 - f) };
-}
+import { pathOf } from '../src/model/tree';
+import { twoTables } from './two_tables';
 
 test('references: each frame and node is found again in another table', () => {
     const { frames, others, tree, other } = twoTables(),
@@ -40,8 +22,8 @@ test('references: each frame and node is found again in another table', () => {
         assert.ok(text.length <= 1 + 5 * path.length);
         const found = there.follow(other, readPath([text]));
         assert.deepEqual(
-            pathOf(other, found).map((k) => others.name[other.frame[k]] + others.file[other.frame[k]]),
-            pathOf(tree, i).map((k) => frames.name[tree.frame[k]] + frames.file[tree.frame[k]]),
+            pathOf(other, found).map((k) => others.key(other.frame[k])),
+            pathOf(tree, i).map((k) => frames.key(tree.frame[k])),
         );
         const old = pathOf(tree, i).map((k) => `${frames.name[tree.frame[k]]}\t${frames.file[tree.frame[k]]}`);
         assert.equal(there.follow(other, readPath(old)), found, 'an older link');

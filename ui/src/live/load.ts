@@ -18,7 +18,7 @@ import {
     typesOf,
     where,
 } from './queries';
-import { Span, absolute, atLeast, hull, resolve, spanText } from './range';
+import { Range, Span, absolute, atLeast, hull, moves, resolve, spanText } from './range';
 import { Selection, spanBefore, SHIFTS } from './selection';
 import { EVERY, Selector, readSelector, valueOf, withValue, writeSelector } from './selector';
 
@@ -36,6 +36,7 @@ export interface Base {
 }
 
 export interface Results {
+    range: Range; // as selected; `span` is what it meant when it was queried
     span: Span | null; // null: nothing is stored, or the range is invalid
     stored: Span | null; // queried only when the range is empty
     undated: Span | null; // data with timestamps of another clock, which `stored` does not include
@@ -73,6 +74,9 @@ type Bounds = { start: string; end: string };
 
 const bytesOf = (s: Selector, span: Span, part: Bounds | null, sums: boolean, signal: AbortSignal) => () =>
     getBytes('export', { ...where(s, span), ...part, format: 'otlp', gzip: 1, ...(sums ? { sums: 1 } : {}) }, signal);
+
+/** Identifies the time of results: a range that moves stays the same while its span moves. */
+export const timeOf = (r: Results): string => JSON.stringify(moves(r.range) ? r.range : r.span);
 
 export const nameOf = (s: Selector): string => valueOf(s, SERVICE) ?? 'all services';
 
@@ -145,6 +149,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         { stored, undated } = bounded ? { stored: null, undated: null } : await storedOf(any, signal),
         span = resolve(sel.range, now, stored);
     const none: Results = {
+        range: sel.range,
         span,
         stored,
         undated,

@@ -19,6 +19,11 @@ export class Frames {
         return this.name.length;
     }
 
+    /** Identifies a frame in other tables of frames, too. */
+    key(f: number): string {
+        return `${this.name[f]}\0${this.file[f]}\0${this.library[f]}`;
+    }
+
     /** `startLine` is -1 when `name` is not the name of a function. */
     intern(name: string, file: string, library: string, kind: string, systemName: string, startLine: number): number {
         const key = `${name}\0${file}\0${library}`;

@@ -1,14 +1,13 @@
 // The page: one state, one selection, several views of it.
 import { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { ColorBy, Palette } from '../draw/palette';
 import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { matchedTotal, pathOf } from '../model/tree';
-import { defaultProfile } from '../model/default_type';
-import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
+import { State, View, needsTimes } from '../state';
 import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
 import { DiffLegend } from './DiffLegend';
@@ -24,17 +23,13 @@ import { LabelsView } from './LabelsView';
 import { SandwichView } from './SandwichView';
 import { TableView } from './TableView';
 import { Toolbar } from './Toolbar';
-
-export type Patch = Partial<State>;
+import { ViewOptions, useViewState } from './useViewState';
 
 /** The page around the viewer when the data come from a server, which has more data than it sent. */
-export interface Around {
+export interface Around extends ViewOptions {
     facts: string[]; // describes the selection
     about: About | null; // comments and attributes of the selected profile; null for sums
     theme: State['theme'];
-    onTheme(t: State['theme']): void;
-    /** The views need more from the server than sums: timestamps, or a selected part of the time. */
-    onNeeds(w: Needs): void;
     whole: number; // the sum over the whole time range
     /** Shown in place of the flame chart until timestamps are loaded. */
     instead: ComponentChildren;
@@ -73,18 +68,10 @@ function availableColors(s: Session): ColorBy[] {
     return out;
 }
 
+/** The viewer. `session` may be replaced by newer or other data at any time: what the user chose stays, by name. */
 export function App({ session, around }: { session: Session; around?: Around }) {
     const compared = session.base !== null,
-        n = session.profiles.length,
-        fallback = defaultProfile(session.main.set);
-    const [state, setState] = useState<State>(() => ({
-        ...readFragment(location.hash, compared, n, session.names, fallback),
-        ...(around && { theme: around.theme }),
-    }));
-    const patch = (p: Patch) => {
-        if (p.theme) around?.onTheme(p.theme);
-        setState((s) => ({ ...s, ...p }));
-    };
+        [state, patch] = useViewState(session, around ?? null);
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
@@ -98,26 +85,6 @@ export function App({ session, around }: { session: Session; around?: Around }) 
 
     // The palette and the colours of the page change in one frame.
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
-    useEffect(() => {
-        const text = writeFragment(state, compared, session.names, fallback);
-        if (text !== location.hash.replace(/^#/, ''))
-            history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
-    }, [state]);
-    useEffect(() => {
-        const f = () =>
-            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names, fallback), theme: s.theme }));
-        addEventListener('hashchange', f);
-        return () => removeEventListener('hashchange', f);
-    }, [session]);
-
-    useEffect(() => {
-        const { time } = state.filter,
-            unix = (t: number) => session.names.timeBase + BigInt(Math.round(t));
-        around?.onNeeds({ times: needsTimes(view), part: time && [unix(time[0]), unix(time[1])] });
-    }, [view, state.filter.time]);
-    useEffect(() => {
-        if (around) setState((s) => (s.theme === around.theme ? s : { ...s, theme: around.theme }));
-    }, [around?.theme]);
 
     // The server has already applied the selected time range.
     const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
@@ -153,6 +120,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
 
     const common = {
         frames: session.frames,
+        refs: session.refs,
         palette,
         color,
         unit: profile.unit,
@@ -240,6 +208,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                             color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
                             whole={result.total}
                             sort={state.sort}
+                            search={state.search}
                             onSort={(sort) => patch({ sort })}
                             onSelect={select}
                             onOpen={(f) => patch({ selected: f, view: 'sandwich' })}

@@ -6,7 +6,7 @@ import { count, duration, percent, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
-import { Patch } from './App';
+import { Patch } from './useViewState';
 
 export const TITLES: Record<View, string> = {
     flame: 'Flame graph',

@@ -140,7 +140,7 @@ export function HeatMap(p: HeatProps) {
                     onPointerLeave={() => setHover(null)}
                 />
             </div>
-            {hover && (
+            {hover && hover.cell < heat.cell.length && (
                 <Tip x={hover.x} y={hover.y}>
                     <b>{withUnit(heat.cell[hover.cell], p.unit)}</b>
                     <div class="dim">{duration(hover.cell * cellNs)} after the start</div>

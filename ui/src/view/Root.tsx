@@ -4,23 +4,23 @@ import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
 import { Loaded, Source, embedded, fromFile } from '../source';
 import { App } from './App';
+import { replaceAddress } from './address';
 import { timed } from './hooks';
 
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
+const fresh = () => replaceAddress({ hash: '' }); // the old address belongs to the old file
 
 export function Root() {
     const [session, setSession] = useState<Session | null>(null),
         [error, setError] = useState('');
     const [offer, setOffer] = useState<Loaded | null>(null),
         [over, setOver] = useState(false),
-        [loads, setLoads] = useState(0),
         [looked, setLooked] = useState(false);
 
     const use = (profile: Dataset, base: Dataset | null) => {
         setError('');
         setOffer(null);
         setSession(timed('bind', () => new Session(profile, base)));
-        setLoads((n) => n + 1);
         document.title = `${profile.name} - kiln`;
     };
     const open = async (s: Source, first: boolean) => {
@@ -44,7 +44,7 @@ export function Root() {
             stop(e);
             const file = e.dataTransfer?.files[0];
             if (!file) return;
-            if (!session) history.replaceState(null, '', location.pathname + location.search);
+            if (!session) fresh();
             void open(fromFile(file), false);
         };
         addEventListener('dragover', stop);
@@ -56,7 +56,6 @@ export function Root() {
             removeEventListener('drop', drop);
         };
     });
-    const fresh = () => history.replaceState(null, '', location.pathname + location.search); // the old address belongs to the old file
     return (
         <>
             {session?.profiles.length === 0 ? (
@@ -64,7 +63,7 @@ export function Root() {
                     {session.main.set.name} contains no profile.
                 </p>
             ) : session ? (
-                <App key={loads} session={session} />
+                <App session={session} />
             ) : (
                 !error && (
                     <p class="empty big">{looked ? 'Drop a report or an .otlp file here.' : 'Reading the profile …'}</p>

@@ -47,6 +47,7 @@ export interface TableProps {
     unit: string;
     whole: number;
     match: Uint8Array | null;
+    search: string; // that `match` is of
     selected: number;
     sort: string;
     onSort(s: string): void;
@@ -72,14 +73,15 @@ export function TableView(p: TableProps) {
         });
         return list;
     }, [p.table, p.match, p.sort]);
-    const at = p.selected ? rows.indexOf(p.selected) : -1;
+    const at = p.selected ? rows.indexOf(p.selected) : -1,
+        chosen = p.selected ? p.frames.key(p.selected) : ''; // newer data number the frames differently
     useLayoutEffect(() => {
         // scrolls to a function that was selected in another view
         const e = box.current!;
         if (at >= 0 && (at * LINE < e.scrollTop || (at + 2) * LINE > e.scrollTop + e.clientHeight))
             e.scrollTop = Math.max((at - 3) * LINE, 0);
-    }, [p.selected, p.sort]);
-    useEffect(() => void (at < 0 && (box.current!.scrollTop = 0)), [p.match, p.sort]);
+    }, [chosen, p.sort]);
+    useEffect(() => void (at < 0 && (box.current!.scrollTop = 0)), [p.search, p.sort]);
     const most = useMemo(() => {
         const out: Record<string, number> = {};
         for (const c of cols)
@@ -152,7 +154,7 @@ export function TableView(p: TableProps) {
                     <tr style={{ height: `${from * LINE}px` }} />
                     {rows.slice(from, to).map((f) => (
                         <tr
-                            key={f}
+                            key={p.frames.key(f)}
                             class={f === p.selected ? 'row selected' : 'row'}
                             onClick={() => p.onSelect(f)}
                             onDblClick={() => p.onOpen(f)}

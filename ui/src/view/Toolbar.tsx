@@ -3,7 +3,7 @@ import { Session } from '../model/session';
 import { duration, withUnit } from '../model/units';
 import { Compare, State, View } from '../state';
 import { ColorBy } from '../draw/palette';
-import { Patch } from './App';
+import { Patch } from './useViewState';
 
 export interface ToolbarProps {
     session: Session;

@@ -2,12 +2,14 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { LaneScene, ROW, TOP, colorOf, laneAt, nsAt, paintLanes, xOf } from '../../draw/lanes';
 import { lanesOver } from '../../live/lanes';
+import { timeOf } from '../../live/load';
 import { Span } from '../../live/range';
 import { withLabels } from '../../live/selector';
 import { Lanes, groupAt, groupsOf, hasStates, sharesAt, stateSums } from '../../model/lanes';
 import { count, duration, percent, utc, withUnit } from '../../model/units';
 import { context, timed, useSize } from '../hooks';
 import { Tip } from '../Tip';
+import { ResultFrame, NotRefreshed, SELECTIONS } from './ResultFrame';
 import { LiveTimeProps } from './LiveHeat';
 import { useQuery } from './useQuery';
 
@@ -24,7 +26,8 @@ function Drawn(p: DrawnProps) {
     const box = useRef<HTMLDivElement>(null),
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
-    const [hover, setHover] = useState<{ x: number; y: number; lane: number; i: number } | null>(null);
+    const [pointed, setHover] = useState<{ of: Lanes; x: number; y: number; lane: number; i: number } | null>(null),
+        hover = pointed?.of === found ? pointed : null;
     const [drag, setDrag] = useState<[number, number] | null>(null); // pixels
     const groups = useMemo(() => groupsOf(found), [found]),
         height = TOP + found.lanes.length * ROW;
@@ -121,7 +124,7 @@ function Drawn(p: DrawnProps) {
                     onPointerMove={(e) => {
                         const q = at(e),
                             f = laneAt(scene(), q.x, q.y);
-                        setHover(f && { x: e.clientX, y: e.clientY, ...f });
+                        setHover(f && { of: found, x: e.clientX, y: e.clientY, ...f });
                         if (drag) setDrag([drag[0], Math.max(q.x, left)]);
                     }}
                     onPointerUp={up}
@@ -185,15 +188,22 @@ function Drawn(p: DrawnProps) {
 export function LiveLanes(p: LiveTimeProps) {
     const { span } = p.results,
         selector = withLabels(p.results.selector, p.labels);
-    const { result: found, error } = useQuery(
-        JSON.stringify(['lanes', p.again, selector, span]),
-        (signal) => lanesOver(selector, span!, p.results, signal),
-        p.onError,
-    );
-    if (error) return <p class="empty big">Threads cannot be shown: {error}.</p>;
+    const {
+        result: found,
+        error,
+        stale,
+    } = useQuery({
+        subject: JSON.stringify(['lanes', selector, timeOf(p.results)]),
+        version: JSON.stringify(['lanes', selector, span]),
+        again: p.again,
+        run: (signal) => lanesOver(selector, span!, p.results, signal),
+        onError: p.onError,
+    });
+    if (error && (!found || stale)) return <p class="empty big">Threads cannot be shown: {error}.</p>;
     if (!found) return <p class="empty big">Loading threads …</p>;
     return (
-        <>
+        <ResultFrame stale={stale} {...SELECTIONS}>
+            <NotRefreshed what="The list of threads" error={error} />
             {found.partial && (
                 <div class="notice" role="status">
                     The list is incomplete: {found.why}.
@@ -204,6 +214,6 @@ export function LiveLanes(p: LiveTimeProps) {
             ) : (
                 <p class="empty big">These samples have no timestamps: their senders sent sums.</p>
             )}
-        </>
+        </ResultFrame>
     );
 }

@@ -1,19 +1,23 @@
 // A trace or a span: the services and times of its samples, and links to their flame graph.
+import { useEffect } from 'preact/hooks';
 import { where } from '../../live/queries';
 import { SpanRow, SpansAnswer, spanExtent, spansOf } from '../../live/spans';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
 import { Ids, Selection } from '../../live/selection';
 import { Matcher } from '../../live/selector';
 import { count, duration, utc, withUnit } from '../../model/units';
+import { ResultFrame, NotRefreshed } from './ResultFrame';
 import { TraceSearch } from './Picker';
 import { useQuery } from './useQuery';
+import { Again } from './useResults';
 import { Go } from './useSelection';
 
 export interface TraceProps {
     sel: Selection;
     span: Span | null;
-    again: number;
+    again: Again;
     go: Go;
+    onTook(ms: number): void;
     onError(e: unknown): void;
 }
 
@@ -168,59 +172,81 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
     );
 }
 
+const named = (i: Ids) =>
+    [i.trace && `trace ${i.trace}`, i.span && `span ${i.span}`].filter(Boolean).join(', ') || 'the list of spans';
+
 export function TracePage(p: TraceProps) {
     const { ids } = p.sel,
         { matchers } = p.sel.selector,
-        any = !ids.trace && !ids.span;
-    const { result, error } = useQuery(
-        JSON.stringify([
-            'spans',
-            ids,
-            p.again,
-            any && [matchers, p.sel.range, p.span?.map((t) => Math.floor(t / 60e3))],
-        ]),
-        (signal) => spansOf(ids, any ? where({ type: '', matchers }, p.span) : {}, signal),
-        p.onError,
+        any = !ids.trace && !ids.span,
+        subject = JSON.stringify(['spans', ids, any && [matchers, p.sel.range]]);
+    const { result, error, stale, took } = useQuery(
+        {
+            subject,
+            version: `${subject} ${p.again.timer}`,
+            again: p.again.user,
+            run: async (signal) => ({
+                ids,
+                found: await spansOf(ids, any ? where({ type: '', matchers }, p.span) : {}, signal),
+            }),
+            onError: p.onError,
+        },
+        false,
     );
-    const what = ids.trace && ids.span ? 'span of this trace' : ids.span ? 'span' : 'trace';
+    useEffect(() => p.onTook(took), [took]);
+    const of = error && stale ? ids : (result?.ids ?? ids), // the ids of what is shown
+        what = of.trace && of.span ? 'span of this trace' : of.span ? 'span' : 'trace',
+        found = result?.found;
     return (
         <div class="page" data-page="trace">
             <div class="trace-head">
-                <TraceSearch onIds={(found) => p.go({ ids: found })} />
-                {ids.trace && (
-                    <span>
-                        trace <code data-id="trace">{ids.trace}</code>
-                    </span>
-                )}
-                {ids.span && (
-                    <span>
-                        span <code data-id="span">{ids.span}</code>
-                    </span>
-                )}
-                {!ids.trace && !ids.span && <span class="dim">The spans with the most samples in this time range.</span>}
+                <TraceSearch onIds={(next) => p.go({ ids: next })} />
             </div>
-            {error ? (
-                <p class="empty big" role="alert">
-                    The trace cannot be shown: {error}.
-                </p>
-            ) : !result ? (
-                <p class="empty big">Loading …</p>
-            ) : !result.rows.length ? (
-                <p class="empty big" data-nothing>
-                    {ids.trace || ids.span
-                        ? `No sample of this ${what} is stored.`
-                        : 'No sample in this time range belongs to a span. Senders link samples to spans when a tracer runs next to the profiler.'}
-                </p>
-            ) : (
-                <>
-                    {result.partial && (
-                        <div class="notice" role="status">
-                            The list is incomplete: {result.why}.
-                        </div>
+            <ResultFrame
+                stale={stale && !error}
+                failed=""
+                wanted={any ? 'the spans of the new selection' : named(ids)}
+                shown={any && !of.trace && !of.span ? 'those of the previous selection' : named(of)}
+            >
+                <div class="trace-head">
+                    {of.trace && (
+                        <span>
+                            trace <code data-id="trace">{of.trace}</code>
+                        </span>
                     )}
-                    <Spans found={result} ids={ids} go={p.go} />
-                </>
-            )}
+                    {of.span && (
+                        <span>
+                            span <code data-id="span">{of.span}</code>
+                        </span>
+                    )}
+                    {!of.trace && !of.span && (
+                        <span class="dim">The spans with the most samples in this time range.</span>
+                    )}
+                </div>
+                {error && (!found || stale) ? (
+                    <p class="empty big" role="alert">
+                        The trace cannot be shown: {error}.
+                    </p>
+                ) : !found ? (
+                    <p class="empty big">Loading …</p>
+                ) : !found.rows.length ? (
+                    <p class="empty big" data-nothing>
+                        {of.trace || of.span
+                            ? `No sample of this ${what} is stored.`
+                            : 'No sample in this time range belongs to a span. Senders link samples to spans when a tracer runs next to the profiler.'}
+                    </p>
+                ) : (
+                    <>
+                        <NotRefreshed what="This page" error={error} />
+                        {found.partial && (
+                            <div class="notice" role="status">
+                                The list is incomplete: {found.why}.
+                            </div>
+                        )}
+                        <Spans found={found} ids={of} go={p.go} />
+                    </>
+                )}
+            </ResultFrame>
         </div>
     );
 }
