@@ -1,6 +1,5 @@
 // Loads profiles: from this page (a report), from a file, or from a server.
 import { fromBase64, gunzip, isGzip, isZstd } from './base/bytes';
-import { fold } from './model/fold';
 import { decode } from './otlp/decode';
 import { Dataset } from './otlp/types';
 
@@ -40,8 +39,7 @@ async function fromDocument(doc: Document): Promise<Loaded | null> {
 
 export const embedded: Source = { load: () => fromDocument(document) };
 
-/** Loads profiles that a server exports: a selection, and optionally another one to compare with. Each sample type is
- *  one profile. */
+/** Loads profiles that a server exports: a selection, and optionally another one to compare with. */
 export function fromExport(
     get: () => Promise<Uint8Array<ArrayBuffer>>,
     name: string,
@@ -51,8 +49,8 @@ export function fromExport(
         async load() {
             const [a, b] = await Promise.all([get(), base?.get()]);
             return {
-                profile: fold(await open(a, name)),
-                base: base && b ? fold(await open(b, base.name)) : null,
+                profile: await open(a, name),
+                base: base && b ? await open(b, base.name) : null,
             };
         },
     };

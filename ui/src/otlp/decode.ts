@@ -197,6 +197,7 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
         scope,
         attributes,
         original,
+        pieces: [],
         n: s.stack.n,
         stack: s.stack.done(),
         link: s.link.done(),

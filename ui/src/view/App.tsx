@@ -4,10 +4,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColorBy, Palette } from '../draw/palette';
 import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
-import { hasLabels, hasTime, Session } from '../model/session';
+import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { follow, matchedTotal, pathOf } from '../model/tree';
-import { defaultProfile } from '../model/default_type';
+import type { Profile } from '../otlp/types';
 import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
 import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
@@ -55,9 +55,8 @@ export interface TimeView {
 }
 
 /** The views for which there are data. */
-function availableViews(s: Session, profile: number, more: boolean): View[] {
-    const p = s.profiles[profile],
-        out: View[] = ['flame', 'table', 'sandwich'];
+function availableViews(p: Profile, more: boolean): View[] {
+    const out: View[] = ['flame', 'table', 'sandwich'];
     if (more) out.push('chart', 'lanes', 'heat');
     else if (hasTime(p)) out.push('chart', 'heat');
     if (hasLabels(p)) out.push('labels');
@@ -75,10 +74,9 @@ function availableColors(s: Session): ColorBy[] {
 
 export function App({ session, around }: { session: Session; around?: Around }) {
     const compared = session.base !== null,
-        n = session.profiles.length,
-        fallback = defaultProfile(session.main.set);
+        fallback = session.defaultType();
     const [state, setState] = useState<State>(() => ({
-        ...readFragment(location.hash, compared, n, session.names, fallback),
+        ...readFragment(location.hash, compared, session.names, fallback),
         ...(around && { theme: around.theme }),
     }));
     const patch = (p: Patch) => {
@@ -88,10 +86,14 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
-        palette = useMemo(() => new Palette(theme, session.selfOf(state.profile)), [theme, session, state.profile]);
-    const profile = session.profiles[state.profile];
+        choice = useMemo(
+            (): Choice => ({ type: state.type, resource: state.resource, one: state.one }),
+            [session, state.type, state.resource, state.one],
+        ),
+        profile = session.profile(choice),
+        palette = useMemo(() => new Palette(theme, session.selfOf(profile)), [theme, profile]);
     const about = useMemo(() => around?.about ?? aboutOf(session.main.set, profile), [session, profile, around?.about]);
-    const views = useMemo(() => availableViews(session, state.profile, !!around), [session, state.profile]);
+    const views = useMemo(() => availableViews(profile, !!around), [profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
     const search = useRef<HTMLInputElement>(null);
@@ -105,7 +107,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     }, [state]);
     useEffect(() => {
         const f = () =>
-            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names, fallback), theme: s.theme }));
+            setState((s) => ({ ...readFragment(location.hash, compared, session.names, fallback), theme: s.theme }));
         addEventListener('hashchange', f);
         return () => removeEventListener('hashchange', f);
     }, [session]);
@@ -122,8 +124,8 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     // The server has already applied the selected time range.
     const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
     const result = useMemo(
-        () => timed('tree', () => session.tree(state.profile, filter, state.compare, state.order)),
-        [session, state.profile, filter, state.compare, state.order],
+        () => timed('tree', () => session.tree(choice, filter, state.compare, state.order)),
+        [choice, filter, state.compare, state.order],
     );
     const { tree } = result;
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
@@ -159,7 +161,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         match: found.match,
         selected: state.selected,
     };
-    const timeProps = { session, profile: state.profile, filter };
+    const timeProps = { session, profile, filter };
     const live: TimeView = {
         labels: state.filter.labels,
         time: state.filter.time,
@@ -172,6 +174,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         <>
             <Header
                 session={session}
+                choice={choice}
                 state={state}
                 theme={theme}
                 views={views}
@@ -184,7 +187,15 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 whole={around ? around.whole : Number(profile.total)}
             />
             <AboutProfile about={about} />
-            <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
+            <Toolbar
+                session={session}
+                choosing={!around}
+                state={state}
+                view={view}
+                colors={colors}
+                color={color}
+                patch={patch}
+            />
             {around &&
                 compared &&
                 state.compare !== 'off' &&

@@ -59,7 +59,7 @@ export function Root() {
     const fresh = () => history.replaceState(null, '', location.pathname + location.search); // the old address belongs to the old file
     return (
         <>
-            {session?.profiles.length === 0 ? (
+            {session?.types.length === 0 ? (
                 <p class="empty big" data-empty>
                     {session.main.set.name} contains no profile.
                 </p>
