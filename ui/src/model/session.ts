@@ -3,10 +3,11 @@ import { Dataset, Profile } from '../otlp/types';
 import { defaultProfile } from './default_type';
 import { Filter, noFilter, stackWeights } from './filter';
 import { sumOf } from './fold';
-import { Bound, Frames, bind, stackFrames } from './frames';
+import { Bound, Frames, bind } from './frames';
+import { Paths, leafOf, pathsOf } from './paths';
 import { sampleSize } from './sample_size';
 import { TypeEntry, resourceNames, typesOf } from './types';
-import { Tree, TreeBuilder } from './tree';
+import { Tree, byWidth, treeOf } from './tree';
 import { DATED } from './units';
 
 export interface TreeResult {
@@ -61,6 +62,7 @@ export class Session {
     private readonly side: Side;
     private readonly other: Side | null;
     private nameRank: Uint32Array | null = null;
+    private sorted: Paths | null = null;
 
     constructor(main: Dataset, base: Dataset | null) {
         const own = (set: Dataset): Dataset => ({ ...set, resources: [...set.resources] }), // sums add resources
@@ -137,32 +139,38 @@ export class Session {
     tree(c: Choice, filter: Filter, compare: 'off' | 'share' | 'absolute', order: 'name' | 'value'): TreeResult {
         const p = this.profile(c),
             twin = compare === 'off' ? null : this.twin(c);
-        const b = new TreeBuilder(twin !== null),
-            path: number[] = [];
-        const w = stackWeights(this.main.set, p, filter);
-        let baseSize = 0;
-        for (let s = 0; s < w.value.length; s++) if (w.value[s]) b.add(path, stackFrames(this.main, s, path), w.value[s]);
-        let baseTotal = 0;
+        const paths = this.paths(),
+            w = stackWeights(this.main.set, p, filter);
+        let { value } = w,
+            base: Float64Array | null = null,
+            baseTotal = 0,
+            baseSize = 0;
+        if (this.base) (value = new Float64Array(paths.n)).set(w.value);
         if (twin) {
             const v = stackWeights(this.base!.set, twin, { labels: filter.labels, time: null });
             const scale = compare === 'share' && v.total ? w.total / v.total : 1;
             baseTotal = v.total;
             baseSize = sampleSize(this.base!.set.dict, twin) * scale;
-            for (let s = 0; s < v.value.length; s++)
-                if (v.value[s]) b.add(path, stackFrames(this.base!, s, path), 0, v.value[s] * scale);
+            base = new Float64Array(paths.n);
+            for (let s = 0; s < v.value.length; s++) base[paths.first + s] = v.value[s] * scale;
         }
-        const tree = b.finish(this.rank(), order === 'value');
+        const named = treeOf(paths, value, base, this.frames.n),
+            tree = order === 'name' ? named : byWidth(named, this.rank());
         if (twin) ((tree.sampleSize = sampleSize(this.main.set.dict, p)), (tree.baseSampleSize = baseSize));
         return { tree, total: w.total, samples: w.samples, baseTotal };
+    }
+
+    /** All stacks in alphabetical order. */
+    paths(): Paths {
+        return (this.sorted ??= pathsOf(this.main, this.base, this.rank()));
     }
 
     /** The amount of each frame as a leaf, in the whole profile. */
     selfOf(profile: Profile): Float64Array {
         const w = stackWeights(this.main.set, profile, noFilter),
             out = new Float64Array(this.frames.n),
-            path: number[] = [];
-        for (let s = 0; s < w.value.length; s++)
-            if (w.value[s]) out[path[stackFrames(this.main, s, path) - 1]] += Math.abs(w.value[s]);
+            paths = this.paths();
+        for (let s = 0; s < w.value.length; s++) if (w.value[s]) out[leafOf(paths, s)] += Math.abs(w.value[s]);
         return out;
     }
 
