@@ -9,6 +9,7 @@ export interface Paths {
     off: Uint32Array;
     frame: Uint32Array;
     order: Uint32Array; // paths, sorted
+    sorted: boolean; // the stacks had to be sorted
     shared: Uint32Array; // by position in `order`: the frames that a path has in common with the one before
 }
 
@@ -104,7 +105,21 @@ function sortPaths(order: Uint32Array, off: Uint32Array, frame: Uint32Array, ran
     }
 }
 
-/** `rank`: the alphabetical order of frames. Reports contain sorted stacks (format/html.c), which need no sorting. */
+/** Moves path 0, which is the stack without frames, to its place among sorted paths. */
+function placeEmpty(order: Uint32Array, off: Uint32Array, frame: Uint32Array, rank: Uint32Array): void {
+    let at = 0,
+        end = order.length - 1;
+    const own = rank[frame[0]];
+    while (at < end) {
+        const middle = (at + end + 1) >> 1;
+        if (rank[frame[off[middle]]] < own) at = middle;
+        else end = middle - 1;
+    }
+    order.copyWithin(0, 1, at + 1);
+    order[at] = 0;
+}
+
+/** `rank`: the alphabetical order of frames. Reports contain sorted stacks (format/html_order.c), which need no sorting. */
 export function pathsOf(main: Bound, base: Bound | null, rank: Uint32Array): Paths {
     const first = countOf(main),
         n = first + (base ? countOf(base) : 0),
@@ -115,6 +130,7 @@ export function pathsOf(main: Bound, base: Bound | null, rank: Uint32Array): Pat
     expand(main, off, frame, 0);
     if (base) expand(base, off, frame, first);
     for (let i = 0; i < n; i++) order[i] = i;
+    placeEmpty(order, off, frame, rank);
     const link = (): boolean => {
         for (let i = 1; i < n; i++) {
             const a = off[order[i - 1]],
@@ -128,11 +144,12 @@ export function pathsOf(main: Bound, base: Bound | null, rank: Uint32Array): Pat
         }
         return true;
     };
-    if (!link()) {
+    const sorted = !link();
+    if (sorted) {
         sortPaths(order, off, frame, rank);
         link();
     }
-    return { n, first, off, frame, order, shared };
+    return { n, first, off, frame, order, sorted, shared };
 }
 
 /** The last frame of a path. */

@@ -90,6 +90,19 @@ export class Cursor {
         return this.pos + n;
     }
 
+    /** Enters the message of a LEN field and returns the end of the outer one, for leave(). Unlike message(), this
+     *  allocates nothing. */
+    enter(): number {
+        const inner = this.until(),
+            outer = this.end;
+        this.end = inner;
+        return outer;
+    }
+    leave(outer: number): void {
+        this.pos = this.end;
+        this.end = outer;
+    }
+
     /** Returns a cursor over the message of a LEN field; this cursor moves past it. */
     message(): Cursor {
         const end = this.until();

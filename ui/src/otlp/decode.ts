@@ -1,7 +1,7 @@
 // Decodes ProfilesData (the current layout, as Kiln writes it) to a Dataset.
 import { GrowF64, GrowU32 } from '../base/grow';
 import { Cursor } from './cursor';
-import { dictionary, hex, indices, keyValue } from './dictionary';
+import { appendIndices, dictionary, hex, indices, keyValue } from './dictionary';
 import { Dataset, Dictionary, Profile, Resource } from './types';
 
 const TWO32 = 4294967296;
@@ -86,7 +86,7 @@ class Samples {
                     stack = c.index();
                     break;
                 case 2:
-                    indices(c, (i) => this.attrs.push(i));
+                    appendIndices(c, this.attrs);
                     break;
                 case 3:
                     link = c.index();
@@ -147,9 +147,12 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
             case 1:
                 type = valueType(c.message());
                 break;
-            case 2:
-                s.read(c.message());
+            case 2: {
+                const outer = c.enter();
+                s.read(c);
+                c.leave(outer);
                 break;
+            }
             case 3:
                 c.fixed64();
                 startUnixNs = c.big();

@@ -18,6 +18,25 @@ export function indices(c: Cursor, push: (v: number) => void): void {
     c.end = outer;
 }
 
+/** Appends the elements of a packed or unpacked field. */
+export function appendIndices(c: Cursor, out: GrowU32): void {
+    if (c.wire === 0) return out.push(c.index());
+    const outer = c.enter(),
+        { b, end } = c;
+    out.reserve(end - c.pos); // an element has at least one byte
+    const { a } = out;
+    let { n } = out;
+    while (c.pos < end) {
+        const byte = b[c.pos];
+        if (byte < 128) {
+            c.pos++;
+            a[n++] = byte;
+        } else a[n++] = c.u32();
+    }
+    out.n = n;
+    c.leave(outer);
+}
+
 const exact = (c: Cursor): Value => {
     const v = c.signed();
     return Number.isSafeInteger(v) ? v : BigInt.asIntN(64, c.big()).toString();
@@ -150,7 +169,7 @@ class Tables {
             if (c.field === 1) mapping = c.index();
             else if (c.field === 2) (c.scalar(), (lo = c.lo), (hi = c.hi));
             else if (c.field === 3) this.oneLine(c.message());
-            else if (c.field === 4) indices(c, (i) => this.locAttrs.push(i));
+            else if (c.field === 4) appendIndices(c, this.locAttrs);
             else c.skip();
         }
         this.locMapping.push(mapping);
@@ -189,7 +208,7 @@ class Tables {
     stack(c: Cursor): void {
         this.stackOff.push(this.frames.n);
         while (c.next()) {
-            if (c.field === 1) indices(c, (i) => this.frames.push(i));
+            if (c.field === 1) appendIndices(c, this.frames);
             else c.skip();
         }
     }
@@ -200,9 +219,12 @@ class Tables {
                 case 1:
                     this.mapping(c.message());
                     break;
-                case 2:
-                    this.location(c.message());
+                case 2: {
+                    const outer = c.enter();
+                    this.location(c);
+                    c.leave(outer);
                     break;
+                }
                 case 3:
                     this.fn(c.message());
                     break;
@@ -219,9 +241,12 @@ class Tables {
                 case 6:
                     this.attributes.push(c.message());
                     break;
-                case 7:
-                    this.stack(c.message());
+                case 7: {
+                    const outer = c.enter();
+                    this.stack(c);
+                    c.leave(outer);
                     break;
+                }
                 default:
                     c.skip();
             }
