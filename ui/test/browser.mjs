@@ -1,6 +1,6 @@
-// test/browser.mjs [corpus] - uses reports in Chromium. Prints TAP and the reasons for skipped tests.
+// test/browser.mjs [corpus | stacks N] - uses reports in Chromium. Prints TAP and the reasons for skipped tests.
 // Without an argument: the actions of a user. With `corpus`: the report of every file of the corpus opens without a console
-// error, shows the total that `kiln info` prints, and converts back to the same profile.
+// error, shows the totals that `kiln top` prints, and converts back to the same profile. With `stacks N`: opens a report of N stacks.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ import {
     there,
     viewIs,
 } from './kit.mjs';
-import { millionNodes } from './million.mjs';
+import { manyStacks } from './million.mjs';
 
 async function open(page, file, hash = '') {
     await page.goto('about:blank');
@@ -343,7 +343,7 @@ async function person() {
         await open(page, html);
         same(await page.$('[data-about]'), null, 'a profile without facts has a panel');
     });
-    await check('a million boxes: zoom and search (reported, not asserted)', () => million(page));
+    await check('a million boxes: progress, sorted stacks; zoom and search (reported, not asserted)', () => million(page));
 }
 
 // ---- several profiles of one type ----
@@ -409,12 +409,32 @@ async function severalProfiles(page) {
 
 // ---- size ----
 
-async function million(page) {
+async function million(page, stacks) {
     const otlp = join(dir, 'million.otlp'),
         html = join(dir, 'million.html');
-    writeFileSync(otlp, millionNodes());
+    writeFileSync(otlp, manyStacks(stacks));
     run('flame', otlp, '-o', html);
+    await page.addInitScript(() => {
+        window.steps = [];
+        new MutationObserver(() => {
+            const step = document.querySelector('.loading')?.textContent;
+            if (step && window.steps.at(-1) !== step) window.steps.push(step);
+        }).observe(document, { subtree: true, childList: true, characterData: true });
+    });
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
     await open(page, html);
+    const { metrics } = await cdp.send('Performance.getMetrics'),
+        cpu = metrics.find((m) => m.name === 'TaskDuration').value;
+    const { steps, opened, sorts } = await page.evaluate(() => ({
+        steps: window.steps,
+        opened: performance.now(),
+        sorts: performance.getEntriesByName('kiln:sort').length,
+    }));
+    console.log(`# open: ${opened.toFixed(0)} ms, ${(cpu * 1000).toFixed(0)} ms of CPU time of the page`);
+    must(steps.includes('Decoding'), `no progress of decoding: ${steps.join()}`);
+    same(await page.$('.loading'), null, 'progress stays');
+    same(sorts, 0, 'stacks of the report that had to be sorted');
     const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
     /** The time from an event to the end of the next frame, and the part of it that the viewer worked. */
     const answer = async (f, arg) => {
@@ -451,14 +471,17 @@ async function million(page) {
         ['search', searches],
     ])
         console.log(
-            `# ${what}: ${list(l, 'own')} ms of work, ${list(l, 'frame')} ms to the end of the frame (budget 50)`,
+            `# ${what}: ${list(l, 'own')} ms of work, ${list(l, 'frame')} ms to the end of the frame (budget 33)`,
         );
 }
 
 try {
     if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3)
         skip('this kiln was built without the viewer');
-    await (process.argv[2] === 'corpus' ? everyCorpusFile() : person());
+    if (process.argv[2] === 'corpus') await everyCorpusFile();
+    else if (process.argv[2] === 'stacks')
+        await check('many stacks', async () => million(await newPage(), Number(process.argv[3])));
+    else await person();
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();

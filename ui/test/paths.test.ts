@@ -1,6 +1,7 @@
 // Sorted stacks and the tree that is built of them, compared with a tree of unsorted paths.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { atOnce } from '../src/base/paced';
 import { Frames, bind } from '../src/model/frames';
 import { noFilter } from '../src/model/filter';
 import { leafOf, pathsOf } from '../src/model/paths';
@@ -63,7 +64,7 @@ test('sorted stacks stay as they are', () => {
         by = Array.from(frames.name, (_, i) => i).sort((x, y) => (frames.name[x] < frames.name[y] ? -1 : 1)),
         rank = new Uint32Array(frames.n);
     by.forEach((f, i) => (rank[f] = i));
-    const p = pathsOf(b, null, rank),
+    const p = atOnce(pathsOf(b, null, rank)),
         text = (i: number) => Array.from(p.frame.subarray(p.off[i], p.off[i + 1]), (f) => rank[f]);
     const before = (x: number[], y: number[]): boolean => {
         const k = x.findIndex((v, i) => v !== y[i]);
@@ -84,7 +85,7 @@ test('sorted stacks stay as they are', () => {
         ...b.set.dict,
         stacks: { n: stacks.n, off: Uint32Array.from(off), locations: Uint32Array.from(locations) },
     };
-    const again = pathsOf({ ...b, set: { ...b.set, dict } }, null, rank);
+    const again = atOnce(pathsOf({ ...b, set: { ...b.set, dict } }, null, rank));
     assert.equal(again.sorted, false);
     assert.deepEqual(
         Array.from(again.order).filter((i) => i > 0),

@@ -1,5 +1,6 @@
 // The stacks of a session as paths of frames, sorted by the names of their frames. Equal beginnings are neighbours, so
 // that a flame tree is built in one pass, without looking up nodes (model/tree.ts).
+import { Steps } from '../base/paced';
 import { Bound } from './frames';
 
 export interface Paths {
@@ -23,7 +24,7 @@ function frameCount(b: Bound): number {
 }
 
 /** Writes the frames of all stacks of one side from path `at` on. A sample without a stack has one frame. */
-function expand(b: Bound, off: Uint32Array, frame: Uint32Array, at: number): void {
+function* expand(b: Bound, off: Uint32Array, frame: Uint32Array, at: number): Steps<void> {
     const { stacks } = b.set.dict,
         { off: places, frame: frames } = b;
     let n = off[at];
@@ -35,14 +36,16 @@ function expand(b: Bound, off: Uint32Array, frame: Uint32Array, at: number): voi
         }
         if (n === from) frame[n++] = b.noStack;
         off[at + s + 1] = n;
+        if (!(s % SLICE)) yield 0;
     }
 }
 
-const FEW = 12;
+const FEW = 12,
+    SLICE = 1024; // stacks or parts between two yields
 
 /** Sorts `order` by the ranks of the frames: multikey quicksort, which compares one level at a time and keeps the
  *  ranks of the level beside the paths. */
-function sortPaths(order: Uint32Array, off: Uint32Array, frame: Uint32Array, rank: Uint32Array): void {
+function* sortPaths(order: Uint32Array, off: Uint32Array, frame: Uint32Array, rank: Uint32Array): Steps<void> {
     const key = new Int32Array(order.length);
     const load = (from: number, to: number, depth: number) => {
         for (let i = from; i < to; i++) {
@@ -64,7 +67,8 @@ function sortPaths(order: Uint32Array, off: Uint32Array, frame: Uint32Array, ran
         if (to - from > 1) todo.push(from, to, depth, loaded);
     };
     push(0, order.length, 0, 0);
-    while (todo.length) {
+    for (let n = 1; todo.length; n++) {
+        if (!(n % SLICE)) yield 0.5;
         const loaded = todo.pop()!,
             depth = todo.pop()!,
             to = todo.pop()!,
@@ -120,15 +124,15 @@ function placeEmpty(order: Uint32Array, off: Uint32Array, frame: Uint32Array, ra
 }
 
 /** `rank`: the alphabetical order of frames. Reports contain sorted stacks (format/html_order.c), which need no sorting. */
-export function pathsOf(main: Bound, base: Bound | null, rank: Uint32Array): Paths {
+export function* pathsOf(main: Bound, base: Bound | null, rank: Uint32Array): Steps<Paths> {
     const first = countOf(main),
         n = first + (base ? countOf(base) : 0),
         off = new Uint32Array(n + 1),
         frame = new Uint32Array(frameCount(main) + (base ? frameCount(base) : 0)),
         order = new Uint32Array(n),
         shared = new Uint32Array(n);
-    expand(main, off, frame, 0);
-    if (base) expand(base, off, frame, first);
+    yield* expand(main, off, frame, 0);
+    if (base) yield* expand(base, off, frame, first);
     for (let i = 0; i < n; i++) order[i] = i;
     placeEmpty(order, off, frame, rank);
     const link = (): boolean => {
@@ -146,8 +150,10 @@ export function pathsOf(main: Bound, base: Bound | null, rank: Uint32Array): Pat
     };
     const sorted = !link();
     if (sorted) {
-        sortPaths(order, off, frame, rank);
+        const start = performance.now();
+        yield* sortPaths(order, off, frame, rank);
         link();
+        performance.measure('kiln:sort', { start, end: performance.now() });
     }
     return { n, first, off, frame, order, sorted, shared };
 }

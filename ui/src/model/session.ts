@@ -1,4 +1,5 @@
 // The profiles that a page has loaded, and the trees that its views show.
+import { Steps, atOnce } from '../base/paced';
 import { Dataset, Profile } from '../otlp/types';
 import { defaultProfile } from './default_type';
 import { Filter, noFilter, stackWeights } from './filter';
@@ -162,7 +163,12 @@ export class Session {
 
     /** All stacks in alphabetical order. */
     paths(): Paths {
-        return (this.sorted ??= pathsOf(this.main, this.base, this.rank()));
+        return this.sorted ?? atOnce(this.prepare());
+    }
+
+    /** Computes paths() in slices. */
+    *prepare(): Steps<Paths> {
+        return (this.sorted ??= yield* pathsOf(this.main, this.base, this.rank()));
     }
 
     /** The amount of each frame as a leaf, in the whole profile. */

@@ -1,9 +1,13 @@
 // Decodes ProfilesDictionary to typed arrays.
 import { GrowU32 } from '../base/grow';
+import { Steps } from '../base/paced';
 import { Cursor } from './cursor';
 import { Attribute, Dictionary, Mapping, Strings, Value } from './types';
 
-const MAX_DEPTH = 64;
+const MAX_DEPTH = 64,
+    MAX_RESERVED = 1 << 25; // frames
+/** Messages between two yields. */
+export const SLICE = 4096;
 const utf8 = new TextDecoder();
 
 export const hex = (b: Uint8Array): string => Array.from(b, (x) => x.toString(16).padStart(2, '0')).join('');
@@ -213,8 +217,10 @@ class Tables {
         }
     }
 
-    read(c: Cursor): void {
-        while (c.next()) {
+    /** Yields the bytes that were read. */
+    *read(c: Cursor): Steps<void> {
+        for (let n = 1; c.next(); n++) {
+            if (!(n % SLICE)) yield c.pos;
             switch (c.field) {
                 case 1:
                     this.mapping(c.message());
@@ -265,10 +271,11 @@ function attribute(c: Cursor, string: (i: number) => string): Attribute {
     return a;
 }
 
-/** Reads the dictionary. A message may contain several pieces, which are merged. */
-export function dictionary(pieces: Cursor[], b: Uint8Array): Dictionary {
+/** Reads the dictionary. A message may contain several pieces, which are merged. Yields the bytes that were read. */
+export function* dictionary(pieces: Cursor[], b: Uint8Array): Steps<Dictionary> {
     const t = new Tables();
-    for (const c of pieces) t.read(c);
+    t.frames.reserve(Math.min(pieces.reduce((n, c) => n + c.end - c.pos, 0) >> 1, MAX_RESERVED));
+    for (const c of pieces) yield* t.read(c);
     t.lineOff.push(t.line.n);
     t.locAttrOff.push(t.locAttrs.n);
     t.stackOff.push(t.frames.n);
