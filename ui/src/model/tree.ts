@@ -321,17 +321,16 @@ export const depthOf = (t: Tree): number => t.levelOff.length - 1;
 
 /** Returns the total of matched frames; a match below another match counts once. */
 export function matchedTotal(t: Tree, match: Uint8Array): { total: number; nodes: number } {
-    const covered = new Uint8Array(t.n);
+    const { n, parent, frame, total: sums } = t,
+        covered = new Uint8Array(n);
     let total = 0,
         nodes = 0;
-    for (let i = 1; i < t.n; i++) {
-        const above = covered[t.parent[i]],
-            hit = match[t.frame[i]];
+    for (let i = 1; i < n; i++) {
+        const above = covered[parent[i]],
+            hit = match[frame[i]];
         covered[i] = above | hit;
-        if (hit) {
-            nodes++;
-            if (!above) total += t.total[i];
-        }
+        nodes += hit;
+        if (hit > above) total += sums[i];
     }
     return { total, nodes };
 }

@@ -6,7 +6,7 @@ import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
 import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
-import { follow, matchedTotal, pathOf } from '../model/tree';
+import { follow, pathOf } from '../model/tree';
 import type { Profile } from '../otlp/types';
 import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
 import { AboutProfile } from './About';
@@ -24,6 +24,7 @@ import { LabelsView } from './LabelsView';
 import { SandwichView } from './SandwichView';
 import { TableView } from './TableView';
 import { Toolbar } from './Toolbar';
+import { useFound } from './useFound';
 
 export type Patch = Partial<State>;
 
@@ -129,14 +130,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     );
     const { tree } = result;
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
-    const found = useMemo(
-        () =>
-            timed('search', () => {
-                const match = view === 'labels' ? null : session.frames.match(state.search);
-                return { match, ...(match ? matchedTotal(tree, match) : { total: 0, nodes: 0 }) };
-            }),
-        [tree, state.search, view === 'labels'],
-    );
+    const found = useFound(session.frames, tree, view === 'labels' ? '' : state.search);
     const zoom = useMemo(() => follow(tree, state.zoom), [tree, state.zoom]);
     const color =
         (state.color === 'diff' && !tree.baseTotal) || !colors.includes(state.color) ? 'package' : state.color;

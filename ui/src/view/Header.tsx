@@ -7,6 +7,7 @@ import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
 import { Patch } from './App';
+import type { Found } from './useFound';
 
 export const TITLES: Record<View, string> = {
     flame: 'Flame graph',
@@ -26,7 +27,7 @@ export interface HeaderProps {
     views: View[];
     view: View;
     result: TreeResult;
-    found: { match: Uint8Array | null; total: number; nodes: number };
+    found: Found;
     search: RefObject<HTMLInputElement>;
     whole: number; // the sum without filters
     about: string[] | null; // the page around the viewer names the service; this is the rest
@@ -120,7 +121,7 @@ export function Header(h: HeaderProps) {
                     spellcheck={false}
                     onInput={(e) => h.patch({ search: e.currentTarget.value })}
                 />
-                {h.found.match ? <output>{percent(h.found.total, result.total)}</output> : <kbd>/</kbd>}
+                {h.found.match ? <output>{h.found.total === null ? '…' : percent(h.found.total, result.total)}</output> : <kbd>/</kbd>}
             </div>
             {!h.about && (
                 <button
