@@ -19,8 +19,10 @@ const silent: Progress = () => undefined;
 
 async function open(b: Uint8Array<ArrayBuffer>, name: string, progress: Progress): Promise<Dataset> {
     let bytes = b;
-    for (let layers = 0; isGzip(bytes) && layers < 4; layers++) bytes = await gunzip(bytes, (share) => progress('Decompressing', share));
-    if (isZstd(bytes)) throw new Error('browsers cannot decompress zstd; convert the file to .otlp or .otlp.gz with `kiln convert`');
+    for (let layers = 0; isGzip(bytes) && layers < 4; layers++)
+        bytes = await gunzip(bytes, (share) => progress('Decompressing', share));
+    if (isZstd(bytes))
+        throw new Error('browsers cannot decompress zstd; convert the file to .otlp or .otlp.gz with `kiln convert`');
     try {
         return await paced('Decoding', decodeSteps(bytes, name), progress);
     } catch (e) {

@@ -343,7 +343,9 @@ async function person() {
         await open(page, html);
         same(await page.$('[data-about]'), null, 'a profile without facts has a panel');
     });
-    await check('a million boxes: progress, sorted stacks; zoom and search (reported, not asserted)', () => million(page));
+    await check('a million boxes: progress, sorted stacks; zoom and search (reported, not asserted)', () =>
+        million(page),
+    );
 }
 
 // ---- several profiles of one type ----
@@ -368,11 +370,7 @@ async function severalProfiles(page) {
         ],
     });
     const profiles = {
-        resourceProfiles: [
-            one('shop', 10, 4, 0),
-            one('cart', 20, 6, 1),
-            one('shop', 30, 41, 2),
-        ],
+        resourceProfiles: [one('shop', 10, 4, 0), one('cart', 20, 6, 1), one('shop', 30, 41, 2)],
         dictionary: {
             stringTable: ['', 'samples', 'count', 'main'],
             functionTable: [{}, { nameStrindex: 3 }],
@@ -438,7 +436,8 @@ async function million(page, stacks) {
     const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
     /** The time from an event to the end of the next frame, and the part of it that the viewer worked. */
     const answer = async (f, arg) => {
-        const ticks = async () => (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value,
+        const ticks = async () =>
+                (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value,
             before = await ticks();
         const got = await page.evaluate(
             async ([code, x]) => {

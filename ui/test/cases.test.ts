@@ -17,11 +17,7 @@ function dataset(folded: string[]) {
     const strings = [''],
         at = (s: string) => (strings.includes(s) ? strings.indexOf(s) : strings.push(s) - 1);
     const rows = folded.map((line) => ({
-        stack: line
-            .slice(0, line.lastIndexOf(' '))
-            .split(';')
-            .map(at)
-            .reverse(),
+        stack: line.slice(0, line.lastIndexOf(' ')).split(';').map(at).reverse(),
         value: Number(line.slice(line.lastIndexOf(' ') + 1)),
     }));
     strings.push('cpu', 'ns');

@@ -4,7 +4,16 @@ import { test } from 'node:test';
 import { readColumns } from '../src/live/columns';
 import { extentOf, newestPart, typesOf } from '../src/live/queries';
 import { EVERYTHING, hull, lastOf, moves, rangeText, readTime, resolve, spanText, writeTime } from '../src/live/range';
-import { NO_IDS, brokenAddress, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
+import {
+    NO_IDS,
+    brokenAddress,
+    halves,
+    linkedIds,
+    readAddress,
+    readIds,
+    spanBefore,
+    writeAddress,
+} from '../src/live/selection';
 import { readSelector, valueOf, withLabels, withValue, writeSelector } from '../src/live/selector';
 import { stackWeights, noFilter } from '../src/model/filter';
 import { aboutFrom, aboutOf, isEmpty } from '../src/model/about';

@@ -28,7 +28,12 @@ const resource = (service: string, pid = 1) => ({
 const profiles = (...list: Partial<Profile>[]): Dataset => ({
     ...one,
     resources: [resource('shop'), resource('cart'), resource('shop')],
-    profiles: list.map((p, i) => ({ ...one.profiles[0], startUnixNs: BigInt(1e18 + i * 1e10), durationNs: 1e10, ...p })),
+    profiles: list.map((p, i) => ({
+        ...one.profiles[0],
+        startUnixNs: BigInt(1e18 + i * 1e10),
+        durationNs: 1e10,
+        ...p,
+    })),
 });
 const totals = (s: Session) => s.types.map((_, type) => s.profile({ ...FIRST, type }).total);
 

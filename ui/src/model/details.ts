@@ -27,10 +27,9 @@ function linesOf(b: Bound, p: Profile, filter: Filter, frame: number): Details['
     const out = new Map<number, { line: number; self: number; total: number }>(),
         seen = new Set<number>();
     const has = new Uint8Array(b.off.length); // by location: 1 if the frame has a line in it
-    let n = 0;
     for (let i = 0; i + 1 < b.off.length; i++)
-        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) n += has[i] = 1;
-    if (!n) return [];
+        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) has[i] = 1;
+    if (!has.includes(1)) return [];
     for (let i = 0; i < p.n; i++) {
         const s = p.stack[i];
         if (s >= b.set.dict.stacks.n || !passes(i)) continue;

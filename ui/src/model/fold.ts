@@ -5,7 +5,7 @@ import { valueText } from './filter';
 
 type Column = Float64Array | Uint32Array;
 
-function join<T extends Column>(parts: Column[], make: (n: number) => T): T {
+function join<T extends Column>(parts: T[], make: (n: number) => T): T {
     const out = make(parts.reduce((n, p) => n + p.length, 0));
     let at = 0;
     for (const p of parts) {
@@ -27,9 +27,6 @@ function joinOffsets(parts: Uint32Array[]): Uint32Array {
     out[at] = base;
     return out;
 }
-
-const floats = (n: number) => new Float64Array(n),
-    ints = (n: number) => new Uint32Array(n);
 
 /** Returns the attributes that all profiles have, and the comments of each. */
 function commonAttributes(list: Profile[], d: Dictionary): number[] {
@@ -57,7 +54,8 @@ export function sumOf(set: Dataset, list: Profile[], names: string[]): Profile {
     const first = list.reduce((a, p) => (p.startUnixNs < a ? p.startUnixNs : a), list[0].startUnixNs);
     const end = list.reduce((a, p) => Math.max(a, Number(p.startUnixNs - first) + p.durationNs), 0);
     const scopes = new Set(list.map((p) => p.scope)),
-        all = (get: (p: Profile) => Column) => list.map(get);
+        uints = (get: (p: Profile) => Uint32Array) => join(list.map(get), (k) => new Uint32Array(k)),
+        doubles = (get: (p: Profile) => Float64Array) => join(list.map(get), (k) => new Float64Array(k));
     const resources = [...new Set(list.map((p) => p.resource))],
         differ = new Set(resources.map((r) => names[r])).size > 1;
     let n = 0;
@@ -74,14 +72,14 @@ export function sumOf(set: Dataset, list: Profile[], names: string[]): Profile {
         durationNs: end,
         n,
         pieces: differ ? pieces : [],
-        stack: join(all((p) => p.stack), ints),
-        link: join(all((p) => p.link), ints),
-        value: join(all((p) => p.value), floats),
+        stack: uints((p) => p.stack),
+        link: uints((p) => p.link),
+        value: doubles((p) => p.value),
         attributeOff: joinOffsets(list.map((p) => p.attributeOff)),
-        attribute: join(all((p) => p.attribute), ints),
+        attribute: uints((p) => p.attribute),
         timeOff: joinOffsets(list.map((p) => p.timeOff)),
-        time: join(all((p) => p.time), floats),
-        timeValue: join(all((p) => p.timeValue), floats),
+        time: doubles((p) => p.time),
+        timeValue: doubles((p) => p.timeValue),
         total: list.reduce((t, p) => t + p.total, 0n),
     };
 }

@@ -89,7 +89,7 @@ function* sortPaths(order: Uint32Array, off: Uint32Array, frame: Uint32Array, ra
             pivot = Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
         let less = from,
             more = to;
-        for (let i = from; i < more; ) {
+        for (let i = from; i < more;) {
             const k = key[i];
             if (k === pivot) {
                 i++;

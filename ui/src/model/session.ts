@@ -112,11 +112,21 @@ export class Session {
     /** The profiles to choose one from, with their numbers, in the order of time. */
     members(type: number, resource: string): { number: number; profile: Profile; name: string }[] {
         const { profiles } = this.main.set,
-            of = (number: number) => ({ number, profile: profiles[number], name: this.side.names[profiles[number].resource] });
+            of = (number: number) => ({
+                number,
+                profile: profiles[number],
+                name: this.side.names[profiles[number].resource],
+            });
         return this.types[type].members
             .map(of)
             .filter((m) => !resource || m.name === resource)
-            .sort((a, b) => (a.profile.startUnixNs < b.profile.startUnixNs ? -1 : a.profile.startUnixNs > b.profile.startUnixNs ? 1 : 0));
+            .sort((a, b) =>
+                a.profile.startUnixNs < b.profile.startUnixNs
+                    ? -1
+                    : a.profile.startUnixNs > b.profile.startUnixNs
+                      ? 1
+                      : 0,
+            );
     }
 
     /** The profile of the other side of a comparison: the sum of the same type and resource. */

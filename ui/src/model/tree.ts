@@ -231,7 +231,11 @@ export class TreeBuilder {
         const width = sums(extent, parent, n),
             baseTotal = base && sums(base, parent, n);
         const { off, list } = childLists(parent, n);
-        return place({ n, frame: this.frame, parent, self: this.self, total, base, baseTotal, width, off, list }, rank, byValue);
+        return place(
+            { n, frame: this.frame, parent, self: this.self, total, base, baseTotal, width, off, list },
+            rank,
+            byValue,
+        );
     }
 }
 

@@ -98,10 +98,11 @@ export function resourceNames(resources: Resource[]): string[] {
         if (n > found) keys.push(key);
         found = Math.max(found, n);
     }
-    return resources.map((_, i) =>
-        keys
-            .filter((k) => text(i, k))
-            .map((k) => (BARE.test(k) ? text(i, k) : `${k}=${text(i, k)}`))
-            .join(' · ') || (keys.length ? `no ${keys[0]}` : ''),
+    return resources.map(
+        (_, i) =>
+            keys
+                .filter((k) => text(i, k))
+                .map((k) => (BARE.test(k) ? text(i, k) : `${k}=${text(i, k)}`))
+                .join(' · ') || (keys.length ? `no ${keys[0]}` : ''),
     );
 }

@@ -86,7 +86,8 @@ export class Cursor {
     until(): number {
         if (this.wire !== 2) this.fail(`field ${this.field} has wire type ${this.wire} instead of 2`);
         const n = this.u32();
-        if (n > this.end - this.pos) this.fail(`field ${this.field} has ${n} bytes, but only ${this.end - this.pos} are left`);
+        if (n > this.end - this.pos)
+            this.fail(`field ${this.field} has ${n} bytes, but only ${this.end - this.pos} are left`);
         return this.pos + n;
     }
 

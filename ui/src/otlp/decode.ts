@@ -287,7 +287,8 @@ export function* decodeSteps(b: Uint8Array, name: string): Steps<Dataset> {
                     else if (m.field === 2) found.push(m.message());
                     else m.skip();
                 }
-                for (const p of found) set.profiles.push(yield* part(profile(p, dict, clock, r, scope), first, b.length - size));
+                for (const p of found)
+                    set.profiles.push(yield* part(profile(p, dict, clock, r, scope), first, b.length - size));
                 set.ownDefault = nScopes === 1;
             } else c.skip();
         }

@@ -121,7 +121,11 @@ export function Header(h: HeaderProps) {
                     spellcheck={false}
                     onInput={(e) => h.patch({ search: e.currentTarget.value })}
                 />
-                {h.found.match ? <output>{h.found.total === null ? '…' : percent(h.found.total, result.total)}</output> : <kbd>/</kbd>}
+                {h.found.match ? (
+                    <output>{h.found.total === null ? '…' : percent(h.found.total, result.total)}</output>
+                ) : (
+                    <kbd>/</kbd>
+                )}
             </div>
             {!h.about && (
                 <button
