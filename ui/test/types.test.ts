@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noFilter } from '../src/model/filter';
 import { threadsOf } from '../src/model/labels';
-import { resourceNames } from '../src/model/types.;
+import { resourceNames } from '../src/model/types';
 import { Session } from '../src/model/session';
 import { decode } from '../src/otlp/decode';
 import type { Dataset, Profile } from '../src/otlp/types';
