@@ -180,9 +180,25 @@ test('the address stores the selection', () => {
     assert.equal(writeAddress(readAddress('')), '');
     const selector = { type: 'cpu/nanoseconds', matchers: [{ key: 'a', op: '=' as const, value: 'b&c=d' }] };
     for (const s of [
-        { page: 'explore', selector, range: lastOf('6h'), against: { shift: 'before' }, refresh: 15, ids: NO_IDS, by: 'thread.name' },
+        {
+            page: 'explore',
+            selector,
+            range: lastOf('6h'),
+            against: { shift: 'before' },
+            refresh: 15,
+            ids: NO_IDS,
+            by: 'thread.name',
+        },
         { page: 'profiles', selector, range: EVERYTHING, against: null, refresh: 0, ids: NO_IDS, by: '' },
-        { page: 'trace', selector, range: EVERYTHING, against: null, refresh: 0, ids: { trace: TRACE, span: SPAN }, by: null },
+        {
+            page: 'trace',
+            selector,
+            range: EVERYTHING,
+            against: null,
+            refresh: 0,
+            ids: { trace: TRACE, span: SPAN },
+            by: null,
+        },
         {
             page: 'explore',
             selector,
