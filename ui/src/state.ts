@@ -10,7 +10,10 @@ export const VIEWS: View[] = ['flame', 'table', 'sandwich', 'chart', 'lanes', 'h
 
 export interface State {
     view: View;
-    profile: number;
+    /** The shown profiles (model/session.ts: Choice). */
+    type: number;
+    resource: string;
+    one: number;
     icicle: boolean;
     order: 'name' | 'value';
     color: ColorBy;
@@ -27,7 +30,9 @@ export interface State {
 
 export const initial = (compared: boolean): State => ({
     view: 'flame',
-    profile: 0,
+    type: 0,
+    resource: '',
+    one: -1,
     icicle: false,
     order: 'name',
     color: compared ? 'diff' : 'package',
@@ -44,6 +49,8 @@ export const initial = (compared: boolean): State => ({
 
 /** Frames in an address are references (model/reference.ts), because their numbers differ from page to page. */
 export interface FrameNames {
+    types: string[]; // "cpu/nanoseconds"
+    typeOf: number[]; // the type of each profile
     write(frame: number): string;
     read(text: string): number;
     timeBase: bigint; // Unix ns
@@ -65,13 +72,15 @@ const readRange = (text: string | null, n: FrameNames): [number, number] | null 
     return part && (part.map((t) => Number(unix(t) ? t - n.timeBase : t)) as [number, number]);
 };
 
-/** `fallback` is the profile that is shown when the address does not name one. */
+/** `fallback` is the type that is shown when the address does not name one. */
 export function writeFragment(s: State, compared: boolean, names: FrameNames, fallback = 0): string {
     const d = initial(compared),
         q = new URLSearchParams();
     const put = (key: string, value: string, def: string) => value !== def && q.set(key, value);
     put('view', s.view, d.view);
-    put('profile', String(s.profile), String(fallback));
+    put('type', names.types[s.type] ?? '', names.types[fallback] ?? '');
+    put('resource', s.resource, '');
+    put('profile', s.one < 0 ? '' : String(s.one), '');
     put('icicle', s.icicle ? '1' : '', '');
     put('order', s.order, d.order);
     put('color', s.color, d.color);
@@ -110,19 +119,23 @@ export function needsOf(fragment: string): Needs {
 /** The fragment for other data, without the times of the old data. */
 export function timelessFragment(text: string): string {
     const q = new URLSearchParams(text.replace(/^#/, ''));
-    for (const key of ['time', 'window', 'profile']) q.delete(key);
+    for (const key of ['time', 'window', 'type', 'resource', 'profile']) q.delete(key);
     const rest = q.toString();
     return rest && `#${rest}`;
 }
 
-export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames, fallback = 0): State {
+export function readFragment(text: string, compared: boolean, names: FrameNames, fallback = 0): State {
     const q = new URLSearchParams(text.replace(/^#/, '')),
         d = initial(compared);
-    const p = Number(q.get('profile') ?? fallback);
+    const number = Number(q.get('profile') ?? -1),
+        one = number in names.typeOf ? number : -1,
+        type = one < 0 ? names.types.indexOf(q.get('type') ?? '') : names.typeOf[one];
     return {
         ...d,
         view: oneOf(q.get('view'), VIEWS, d.view),
-        profile: Number.isInteger(p) && p >= 0 && p < nProfiles ? p : fallback,
+        type: type < 0 ? fallback : type,
+        resource: q.get('resource') ?? '',
+        one,
         icicle: q.get('icicle') === '1',
         order: oneOf(q.get('order'), ['name', 'value'] as const, d.order),
         color: oneOf(q.get('color'), ['package', 'library', 'kind', 'function', 'diff'] as const, d.color),

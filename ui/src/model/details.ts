@@ -26,18 +26,25 @@ function linesOf(b: Bound, p: Profile, filter: Filter, frame: number): Details['
         passes = labelTest(b.set, p, filter.labels);
     const out = new Map<number, { line: number; self: number; total: number }>(),
         seen = new Set<number>();
-    const places: number[][] = []; // by location: the lines of the frame in it, innermost first; -1 marks "not innermost"
+    const has = new Uint8Array(b.off.length); // by location: 1 if the frame has a line in it
     for (let i = 0; i + 1 < b.off.length; i++)
-        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) (places[i] ??= []).push(k);
-    if (!places.length) return [];
+        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) has[i] = 1;
+    if (!has.includes(1)) return [];
     for (let i = 0; i < p.n; i++) {
         const s = p.stack[i];
         if (s >= b.set.dict.stacks.n || !passes(i)) continue;
-        const w = sampleWeight(p, i, filter.time);
-        seen.clear();
+        let w = 0,
+            found = false;
         for (let k = off[s]; k < off[s + 1]; k++) {
             const at = locations[k];
-            for (const q of places[at] ?? []) {
+            if (!has[at]) continue;
+            if (!found) {
+                found = true;
+                seen.clear();
+                w = sampleWeight(p, i, filter.time);
+            }
+            for (let q = b.off[at]; q < b.off[at + 1]; q++) {
+                if (b.frame[q] !== frame || !b.line[q]) continue;
                 const line = b.line[q];
                 let entry = out.get(line);
                 if (!entry) out.set(line, (entry = { line, self: 0, total: 0 }));

@@ -4,9 +4,10 @@ import { useMemo, useRef } from 'preact/hooks';
 import { ColorBy, Palette } from '../draw/palette';
 import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
-import { hasLabels, hasTime, Session } from '../model/session';
+import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
-import { matchedTotal, pathOf } from '../model/tree';
+import { pathOf } from '../model/tree';
+import type { Profile } from '../otlp/types';
 import { State, View, needsTimes } from '../state';
 import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
@@ -23,6 +24,7 @@ import { LabelsView } from './LabelsView';
 import { SandwichView } from './SandwichView';
 import { TableView } from './TableView';
 import { Toolbar } from './Toolbar';
+import { useFound } from './useFound';
 import { ViewOptions, useViewState } from './useViewState';
 
 /** The page around the viewer when the data come from a server, which has more data than it sent. */
@@ -50,9 +52,8 @@ export interface TimeView {
 }
 
 /** The views for which there are data. */
-function availableViews(s: Session, profile: number, more: boolean): View[] {
-    const p = s.profiles[profile],
-        out: View[] = ['flame', 'table', 'sandwich'];
+function availableViews(p: Profile, more: boolean): View[] {
+    const out: View[] = ['flame', 'table', 'sandwich'];
     if (more) out.push('chart', 'lanes', 'heat');
     else if (hasTime(p)) out.push('chart', 'heat');
     if (hasLabels(p)) out.push('labels');
@@ -75,10 +76,14 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
-        palette = useMemo(() => new Palette(theme, session.selfOf(state.profile)), [theme, session, state.profile]);
-    const profile = session.profiles[state.profile];
+        choice = useMemo(
+            (): Choice => ({ type: state.type, resource: state.resource, one: state.one }),
+            [session, state.type, state.resource, state.one],
+        ),
+        profile = session.profile(choice),
+        palette = useMemo(() => new Palette(theme, session.selfOf(profile)), [theme, profile]);
     const about = useMemo(() => around?.about ?? aboutOf(session.main.set, profile), [session, profile, around?.about]);
-    const views = useMemo(() => availableViews(session, state.profile, !!around), [session, state.profile]);
+    const views = useMemo(() => availableViews(profile, !!around), [profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
     const search = useRef<HTMLInputElement>(null);
@@ -89,19 +94,12 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     // The server has already applied the selected time range.
     const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
     const result = useMemo(
-        () => timed('tree', () => session.tree(state.profile, filter, state.compare, state.order)),
-        [session, state.profile, filter, state.compare, state.order],
+        () => timed('tree', () => session.tree(choice, filter, state.compare, state.order)),
+        [choice, filter, state.compare, state.order],
     );
     const { tree } = result;
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
-    const found = useMemo(
-        () =>
-            timed('search', () => {
-                const match = view === 'labels' ? null : session.frames.match(state.search);
-                return { match, ...(match ? matchedTotal(tree, match) : { total: 0, nodes: 0 }) };
-            }),
-        [tree, state.search, view === 'labels'],
-    );
+    const found = useFound(session.frames, tree, view === 'labels' ? '' : state.search);
     const zoom = useMemo(() => session.refs.follow(tree, state.zoom), [tree, state.zoom]);
     const color =
         (state.color === 'diff' && !tree.baseTotal) || !colors.includes(state.color) ? 'package' : state.color;
@@ -127,7 +125,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         match: found.match,
         selected: state.selected,
     };
-    const timeProps = { session, profile: state.profile, filter };
+    const timeProps = { session, profile, filter };
     const live: TimeView = {
         labels: state.filter.labels,
         time: state.filter.time,
@@ -140,6 +138,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         <>
             <Header
                 session={session}
+                choice={choice}
                 state={state}
                 theme={theme}
                 views={views}
@@ -152,7 +151,15 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 whole={around ? around.whole : Number(profile.total)}
             />
             <AboutProfile about={about} />
-            <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
+            <Toolbar
+                session={session}
+                choosing={!around}
+                state={state}
+                view={view}
+                colors={colors}
+                color={color}
+                patch={patch}
+            />
             {around &&
                 compared &&
                 state.compare !== 'off' &&

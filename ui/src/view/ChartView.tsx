@@ -7,13 +7,14 @@ import { Filter } from '../model/filter';
 import { threadsOf } from '../model/labels';
 import { Session } from '../model/session';
 import { duration, utc } from '../model/units';
+import type { Profile } from '../otlp/types';
 import { context, timed, useSize } from './hooks';
 import { placeOf } from './NodeTip';
 import { Tip } from './Tip';
 
 export interface ChartProps {
     session: Session;
-    profile: number;
+    profile: Profile;
     filter: Filter;
     palette: Palette;
     color: ColorBy;
@@ -35,7 +36,7 @@ export function ChartView(p: ChartProps) {
     const box = useRef<HTMLDivElement>(null),
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
-    const profile = p.session.profiles[p.profile],
+    const { profile } = p,
         bound = p.session.main;
     const chart: Chart = useMemo(
         () => timed('chart', () => chartOf(bound, profile, threadsOf(bound.set, profile), { ...p.filter, time: null })),

@@ -1,11 +1,12 @@
 import { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { TreeResult, Session } from '../model/session';
+import { Choice, TreeResult, Session } from '../model/session';
 import { observations } from '../model/observed';
 import { count, duration, percent, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
+import type { Found } from './useFound';
 import { Patch } from './useViewState';
 
 export const TITLES: Record<View, string> = {
@@ -20,12 +21,13 @@ export const TITLES: Record<View, string> = {
 
 export interface HeaderProps {
     session: Session;
+    choice: Choice;
     state: State;
     theme: 'light' | 'dark';
     views: View[];
     view: View;
     result: TreeResult;
-    found: { match: Uint8Array | null; total: number; nodes: number };
+    found: Found;
     search: RefObject<HTMLInputElement>;
     whole: number; // the sum without filters
     about: string[] | null; // the page around the viewer names the service; this is the rest
@@ -35,15 +37,16 @@ export interface HeaderProps {
 const typeName = (type: string, unit: string) => type || unit || 'samples';
 
 /** "210 observations (80 samples)", as the commands print it. */
-function observedText(p: Profile): string {
-    const n = observations(p),
+function observedText(p: Profile, parts: Profile[]): string {
+    const n = parts.reduce((sum, q) => sum + observations(q), 0),
         samples = `${count(p.n)} ${p.n === 1 ? 'sample' : 'samples'}`;
     return n === p.n ? samples : `${count(n)} observations (${samples})`;
 }
 
 /** The program, and the time and duration of the profile. */
-function facts(s: Session, profile: number): string[] {
-    const p = s.profiles[profile],
+function facts(s: Session, c: Choice): string[] {
+    const p = s.profile(c),
+        parts = s.parts(c),
         r = s.main.set.resources[p.resource];
     const get = (key: string) => {
         const v = r?.attributes.find((a) => a.key === key)?.value;
@@ -55,7 +58,8 @@ function facts(s: Session, profile: number): string[] {
         who,
         utc(p.startUnixNs),
         p.durationNs ? `over ${duration(p.durationNs)}` : '',
-        observedText(p),
+        observedText(p, parts),
+        parts.length > 1 ? `${count(parts.length)} profiles` : '',
     ].filter(Boolean);
 }
 
@@ -69,7 +73,7 @@ export function Header(h: HeaderProps) {
         [h.view],
     );
     const { session: s, state, result } = h,
-        p = s.profiles[state.profile],
+        p = s.profile(h.choice),
         filtered = state.filter.labels.length > 0 || state.filter.time;
     return (
         <header class={h.about ? 'head brief' : 'head'}>
@@ -81,7 +85,7 @@ export function Header(h: HeaderProps) {
                     </h1>
                 )}
                 <p>
-                    {(h.about ?? facts(s, state.profile)).map((f) => (
+                    {(h.about ?? facts(s, h.choice)).map((f) => (
                         <span key={f}>{f}</span>
                     ))}
                 </p>
@@ -117,7 +121,11 @@ export function Header(h: HeaderProps) {
                     spellcheck={false}
                     onInput={(e) => h.patch({ search: e.currentTarget.value })}
                 />
-                {h.found.match ? <output>{percent(h.found.total, result.total)}</output> : <kbd>/</kbd>}
+                {h.found.match ? (
+                    <output>{h.found.total === null ? '…' : percent(h.found.total, result.total)}</output>
+                ) : (
+                    <kbd>/</kbd>
+                )}
             </div>
             {!h.about && (
                 <button

@@ -2,7 +2,6 @@
 // address identifies frames and times by themselves, not by their position in the data.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Session } from '../model/session';
-import { defaultProfile } from '../model/default_type';
 import { State, changedFragment, readFragment, sameParts, writeFragment } from '../state';
 import { address, changeAddress, useAddress } from './address';
 
@@ -21,10 +20,10 @@ export function useViewState(session: Session, o: ViewOptions | null): [State, (
         [help, setHelp] = useState(false),
         last = useRef<State | null>(null);
     const compared = session.base !== null,
-        fallback = useMemo(() => defaultProfile(session.main.set), [session]),
+        fallback = useMemo(() => session.defaultType(), [session]),
         theme = o?.theme ?? own;
     const state = useMemo(() => {
-        const read = readFragment(hash, compared, session.profiles.length, session.names, fallback),
+        const read = readFragment(hash, compared, session.names, fallback),
             next = { ...read, theme, help };
         return (last.current = last.current ? sameParts(last.current, next) : next);
     }, [session, hash, theme, help]);
