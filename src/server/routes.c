@@ -28,7 +28,8 @@ const api_shape api_shapes[] = {
     {"looked_at", "samples:int profiles:int series:int blocks:int items:int bytes:int damaged:int "
                   "ns:int"},
     {"side", "sum:int samples:real seconds:real"},
-    {"source", "name:text requests:int profiles:int samples:int bytes:int refused:int last:int"},
+    {"source", "name:text requests:int profiles:int samples:int bytes:int refused:int rejected:int "
+               "why:text first:int last:int"},
     {"forwarded", OTLP_COUNTERS(X)},
     {"ingest_counts", INGEST_COUNTERS(X)},
     {"http_counts",
