@@ -20,12 +20,14 @@ import { NoTimes, Nothing } from './Nothing';
 import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
+import { ServicesPage } from './ServicesPage';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
 import { useSelection } from './useSelection';
 
 const PAGES: [Page, string][] = [
+    ['services', 'Services'],
     ['explore', 'Explore'],
     ['profiles', 'Profiles'],
     ['trace', 'Traces'],
@@ -78,7 +80,11 @@ export function Live() {
 
     // One load at a time: a newer query aborts the older one. A session with timestamps serves every view.
     const part = needs.part?.join('-') ?? '',
-        key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS, by: null }), again, part]);
+        key = JSON.stringify([
+            writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS, by: null }),
+            again,
+            part,
+        ]);
     useEffect(() => {
         if (sel.page !== 'explore') return;
         if (have.current.key === key && (have.current.times || !needs.times)) return;
@@ -219,13 +225,20 @@ export function Live() {
                         {theme === 'dark' ? '☀' : '☾'}
                     </button>
                 </div>
-                {(explore || sel.page === 'profiles' || (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
+                {(explore ||
+                    sel.page === 'services' ||
+                    sel.page === 'profiles' ||
+                    (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
                     <div class="live-picks">
                         <Picker sel={sel} results={results} go={go} />
                         <span class="gap" />
                         <RangePicker
                             range={sel.range}
-                            span={results?.span ?? null}
+                            span={
+                                explore
+                                    ? (results?.span ?? null)
+                                    : resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)
+                            }
                             refresh={sel.refresh}
                             moving={moves(sel.range)}
                             now={now}
@@ -259,7 +272,16 @@ export function Live() {
                     There is no data to compare with in that time range.
                 </div>
             )}
-            {sel.page === 'health' ? (
+            {sel.page === 'services' ? (
+                <ServicesPage
+                    sel={sel}
+                    again={again}
+                    go={go}
+                    onAgain={reload}
+                    onFound={() => setError('')}
+                    onError={(e) => fail(e, reload)}
+                />
+            ) : sel.page === 'health' ? (
                 <HealthPage
                     again={again}
                     failed={!!error}
