@@ -97,7 +97,7 @@ async function person(url) {
     await check('an empty store shows new profiles without a reload', async () => {
         const r = await fetch(`${url}/upload`, { method: 'POST', body: readFileSync(example) });
         must(r.ok, `upload: ${r.status}`);
-        await textIs(page, '[data-nothing]', /There are profiles from/, 'nothing happened');
+        await textIs(page, '[data-arrived]', /A profile of checkout from 2025-11-03 .* has arrived/, 'nothing happened');
     });
     await check('a broken link is reported', async () => {
         await open(page, url, '?query=cpu%7Bservice');
@@ -116,7 +116,7 @@ async function person(url) {
         await page.click('[data-notice] button');
     });
     await check('an empty time range offers the stored one', async () => {
-        await open(page, url);
+        await open(page, url, '?page=explore');
         await there(page, '[data-nothing]', 'no message about the empty hour');
         await page.click('[data-do=show-all]');
         await totalIs(page, top(example).total, 'total');

@@ -21,6 +21,7 @@ import { Help } from './Help';
 import { timed, useMedia } from './hooks';
 import { useKeys } from './keys';
 import { LabelsView } from './LabelsView';
+import { Legend } from './Legend';
 import { SandwichView } from './SandwichView';
 import { TableView } from './TableView';
 import { Toolbar } from './Toolbar';
@@ -50,6 +51,9 @@ export interface TimeView {
     onLabels(l: LabelFilter[]): void;
     onView(v: View): void;
 }
+
+/** The views whose colours stand for functions. */
+const COLORED = new Set<View>(['flame', 'sandwich', 'chart', 'table']);
 
 /** The views for which there are data. */
 function availableViews(p: Profile, more: boolean): View[] {
@@ -265,6 +269,9 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                     />
                 )}
             </main>
+            {color !== 'diff' && COLORED.has(view) && (
+                <Legend frames={session.frames} palette={palette} color={color} />
+            )}
             {state.help && <Help live={!!around} onClose={() => patch({ help: false })} />}
         </>
     );

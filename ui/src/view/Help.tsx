@@ -14,16 +14,32 @@ const KEYS: [string, string][] = [
     ['?', 'this help'],
 ];
 
+/** Flame graphs, wall against CPU, observation against sample, in six sentences. */
+const ABOUT = [
+    'A flame graph adds up all recorded call stacks: a box is a function, the box above it a function that it calls.',
+    'The width of a box is its share of the total, and the order from left to right is not time.',
+    'The free width above a box is its own work: wide boxes with nothing above them are the place to look.',
+    'CPU profiles count the time in which code runs, wall-clock profiles also the time in which it waits.',
+    'An observation is one measurement, such as one tick of the profiler; a sample is a stack with all of its observations.',
+    'A function with few observations may be there by chance: ten are precise to a third, a thousand to three percent.',
+];
+
 export function Help(p: { live: boolean; onClose(): void }) {
     return (
         <div class="overlay" onClick={p.onClose}>
             <div class="help" role="dialog" aria-label="Help" onClick={(e) => e.stopPropagation()}>
                 <header>
-                    <h2>Keys</h2>
+                    <h2>Help</h2>
                     <button class="icon" aria-label="Close" onClick={p.onClose}>
                         ×
                     </button>
                 </header>
+                <div data-about>
+                    {ABOUT.map((sentence) => (
+                        <p key={sentence}>{sentence}</p>
+                    ))}
+                </div>
+                <h3>Keys</h3>
                 <table>
                     <tbody>
                         {[[p.live ? '1 … 7' : '1 … 6', 'switch the view'], ...KEYS].map(([k, what]) => (
@@ -48,8 +64,8 @@ export function Help(p: { live: boolean; onClose(): void }) {
                     <>
                         <p>
                             Click a box to zoom in, click a box below it to zoom out. The address of the page describes
-                            what you see; share it together with the file. Drop another report or an{' '}
-                            <code>.otlp</code> file here to open it or to compare with it.
+                            what you see; share it together with the file. Drop another report or an <code>.otlp</code>{' '}
+                            file here to open it or to compare with it.
                         </p>
                         <p class="dim">
                             This file contains the whole profile. <code>kiln convert report.html profile.otlp</code>{' '}

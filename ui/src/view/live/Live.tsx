@@ -22,6 +22,7 @@ import { Pace } from './Pace';
 import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
+import { ServicesPage } from './ServicesPage';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
@@ -29,6 +30,7 @@ import { Again, now, useResults } from './useResults';
 import { useSelection } from './useSelection';
 
 const PAGES: [Page, string][] = [
+    ['services', 'Services'],
     ['explore', 'Explore'],
     ['profiles', 'Profiles'],
     ['trace', 'Traces'],
@@ -199,13 +201,20 @@ export function Live() {
                         {theme === 'dark' ? '☀' : '☾'}
                     </button>
                 </div>
-                {(explore || sel.page === 'profiles' || (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
+                {(explore ||
+                    sel.page === 'services' ||
+                    sel.page === 'profiles' ||
+                    (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
                     <div class="live-picks">
                         <Picker sel={sel} results={results} go={go} />
                         <span class="gap" />
                         <RangePicker
                             range={sel.range}
-                            span={results?.span ?? null}
+                            span={
+                                explore
+                                    ? (results?.span ?? null)
+                                    : resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)
+                            }
                             refresh={sel.refresh}
                             moving={moves(sel.range)}
                             now={now}
@@ -233,7 +242,9 @@ export function Live() {
                     There is no data to compare with in that time range.
                 </div>
             )}
-            {sel.page === 'health' ? (
+            {sel.page === 'services' ? (
+                <ServicesPage {...lists} />
+            ) : sel.page === 'health' ? (
                 <HealthPage again={again} onAgain={reload} onError={onError} />
             ) : sel.page === 'trace' ? (
                 <TracePage {...lists} />
