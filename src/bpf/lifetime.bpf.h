@@ -25,6 +25,7 @@ int BPF_PROG(exited, struct task_struct *t)
     uint32_t tgid = (uint32_t)t->tgid;
     if (with_off_cpu) p = bpf_task_storage_get(&threads, t, 0, 0);
     put_thread(&r, BPF_REC_EXIT, t, p ? p : &none, bpf_ktime_get_ns());
+    if (p) r.rest = claim(p, r.on_ns);
     r.last = t->signal->live.counter == 0;
     bpf_get_current_comm(r.comm, sizeof r.comm);
     struct scratch *s = SCRATCH(scratch_off);
@@ -73,15 +74,24 @@ int dump_threads(struct bpf_iter__task *ctx)
     if (!start && !p->on_since) return 0; /* has ended, but its parent does not know yet */
     if (!start || p->on_since) {
         put_thread(&running, BPF_REC_RUNNING, t, p, now);
-        bpf_seq_write(seq, &running, sizeof running);
+        running.rest = claim(p, running.on_ns);
+        if (bpf_seq_write(seq, &running, sizeof running)) unclaim(p, running.rest);
         return 0;
     }
     put_interval(&r, t, p, start, now);
     r.flags |= BPF_OFF_OPEN;
-    if (now <= start || bpf_seq_write(seq, &r, sizeof r)) return 0;
+    if (now <= start) return 0;
+    r.rest = claim(p, r.on_ns);
+    if (bpf_seq_write(seq, &r, sizeof r)) {
+        unclaim(p, r.rest);
+        return 0;
+    }
     /* If the thread was switched in meanwhile, the switch has reported the interval: the kernel
      * discards the record and runs the program for this thread again. */
-    if (__sync_val_compare_and_swap(&p->off_since, start, now) != start) return 1;
+    if (__sync_val_compare_and_swap(&p->off_since, start, now) != start) {
+        unclaim(p, r.rest);
+        return 1;
+    }
     p->flags |= BPF_OFF_CONTINUED;
     return 0;
 }

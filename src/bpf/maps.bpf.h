@@ -24,6 +24,7 @@ const volatile bool with_kernel, with_off_cpu, aggregate, ship;
 const volatile uint32_t max_frames = BPF_FRAMES_MAX;
 const volatile uint32_t copy_bytes = 16 << 10;
 const volatile uint64_t off_cpu_min_ns;
+const volatile uint64_t period_ns; /* of CPU samples */
 const volatile uint64_t ring_quarter;
 
 /* ---- values that user space changes while the programs run ---- */

@@ -139,6 +139,7 @@ struct bpf_ids {
 struct bpf_rec_cpu {
     uint32_t kind, tgid, tid, unused;
     uint64_t time, stack, on_ns;
+    uint64_t value; /* CPU time that the sample represents */
     struct bpf_ids ids;
     char comm[BPF_COMM];
 };
@@ -162,6 +163,7 @@ struct bpf_rec_off {
     uint64_t start, end, runnable;   /* runnable: time; 0: never before the end */
     uint64_t value;                  /* end - start, or keep_ns */
     uint64_t stack, on_ns;
+    uint64_t rest; /* BPF_OFF_OPEN: CPU time that no sample represents */
     uint64_t since, short_count, short_ns;
     uint32_t state; /* task->__state; 0: runnable */
     int32_t syscall;
@@ -173,6 +175,7 @@ struct bpf_rec_off {
 struct bpf_rec_thread {
     uint32_t kind, tgid, tid, last;
     uint64_t time, since, on_ns, short_count, short_ns;
+    uint64_t rest; /* CPU time that no sample represents */
     char comm[BPF_COMM];
 };
 
@@ -184,7 +187,7 @@ struct bpf_sum_key {
 };
 
 struct bpf_sum {
-    uint64_t count, first, on_ns;
+    uint64_t count, first, value;
     char comm[BPF_COMM];
 };
 

@@ -150,7 +150,7 @@ static void on_cpu(bpf_source *s, const struct bpf_rec_cpu *r)
                     .tid = r->tid,
                     .time = r->time,
                     .count = 1,
-                    .value = s->period_ns,
+                    .value = r->value,
                     .on_ns = r->on_ns,
                     .state = 'R',
                     .syscall = -1};
@@ -181,6 +181,7 @@ static void on_off_cpu(bpf_source *s, const struct bpf_rec_off *r)
                     .count = 1,
                     .value = r->value,
                     .on_ns = r->on_ns,
+                    .rest_ns = r->rest,
                     .duration_ns = r->end - r->start,
                     .runnable_ns = since ? r->end - since : 0,
                     .runnable_since = since,
@@ -211,6 +212,7 @@ static void on_thread(bpf_source *s, const struct bpf_rec_thread *r)
                     .time = r->time,
                     .since = r->since,
                     .on_ns = r->on_ns,
+                    .rest_ns = r->rest,
                     .short_count = r->short_count,
                     .short_ns = r->short_ns,
                     .last = r->last,
@@ -298,8 +300,7 @@ static void drain_sums(bpf_source *s)
                         .tid = key.tid,
                         .time = sum.first,
                         .count = sum.count,
-                        .value = sum.count * s->period_ns,
-                        .on_ns = sum.on_ns,
+                        .value = sum.value,
                         .state = 'R',
                         .syscall = -1};
         memcpy(ev.comm, sum.comm, sizeof ev.comm - 1);

@@ -98,6 +98,7 @@ static bool set_options(bpf_source *s, err *e)
     r->max_frames = o->max_frames;
     r->copy_bytes = o->copy_bytes;
     r->off_cpu_min_ns = o->off_cpu_min_ns;
+    r->period_ns = s->period_ns;
     r->ring_quarter = o->ring_bytes / 4;
     return true;
 }

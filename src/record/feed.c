@@ -142,25 +142,25 @@ static observation observe(const recorder *r, const bpf_event *v, sample_kind ki
 
 static void count_stack(recorder *r, const bpf_event *v)
 {
-    r->n.stacks_lost += v->stack.lost;
+    r->n.stacks_lost += v->stack.lost ? v->count : 0;
     if (!v->stack.n_user) return;
-    r->n.whole += v->stack.end == UNWIND_WHOLE;
-    r->n.truncated += v->stack.end == UNWIND_CAPPED;
-    r->n.broken += v->stack.end > UNWIND_CAPPED;
-    r->n.guessed += v->stack.guesses;
+    r->n.whole += v->stack.end == UNWIND_WHOLE ? v->count : 0;
+    r->n.truncated += v->stack.end == UNWIND_CAPPED ? v->count : 0;
+    r->n.broken += v->stack.end > UNWIND_CAPPED ? v->count : 0;
+    r->n.guessed += v->stack.guesses * v->count;
 }
 
 /* A sample represents the CPU time since the thread's last one, so that CPU time and waits add up to
  * the wall time.  Without the clock of the switches, it represents a period. */
 static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    observation x = observe(f->r, v, SAMPLE_CPU);
-    if (v->on_ns) {
-        if (v->on_ns <= t->accounted) return;
-        x.value = (int64_t)(v->on_ns - t->accounted);
-        t->accounted = v->on_ns;
-    }
-    recorder_put(f->r, s, t, &x);
+    recorder *r = f->r;
+    observation x = observe(r, v, SAMPLE_CPU);
+    uint64_t before = r->n.cpu_samples;
+    x.value += (int64_t)t->owed;
+    t->owed = 0;
+    recorder_put(r, s, t, &x);
+    if (r->n.cpu_samples > before) r->n.cpu_samples += v->count - 1;
 }
 
 /* Sets the stack of a wait that began before the recording. */
@@ -203,15 +203,18 @@ static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
  * waited. */
 static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    if (v->on_ns <= t->accounted) return;
-    uint64_t rest = v->on_ns - t->accounted;
+    uint64_t rest = t->owed + v->rest_ns;
+    t->owed = 0;
+    if (!rest) return;
     if (t->last && s->batch) {
         s->batch->samples.v[t->last - 1].value += (int64_t)rest;
         f->r->n.cpu_ns += rest;
-        t->accounted = v->on_ns;
         return;
     }
-    if (!f->last && v->kind != BPF_EVENT_EXIT) return;
+    if (!f->last && v->kind != BPF_EVENT_EXIT) {
+        t->owed = rest;
+        return;
+    }
     observation x = {.kind = SAMPLE_CPU,
                      .time = f->r->world.now,
                      .value = (int64_t)rest,
@@ -224,17 +227,7 @@ static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
         x.end = (unwind_end)k->end;
         x.has_stack = true;
     }
-    t->accounted = v->on_ns;
     recorder_put(f->r, s, t, &x);
-}
-
-/* An ending thread still runs in the kernel for a while, so samples may follow its last event.  Its
- * clock goes on; that of another thread with the same id begins again. */
-static void continue_clock(space_thread *t, const bpf_event *v)
-{
-    if (!t->left_at || !v->on_ns) return;
-    if (v->on_ns >= t->left_at) t->accounted = t->left_at;
-    t->left_at = 0;
 }
 
 static void on_event(void *ctx, const bpf_event *v)
@@ -250,7 +243,6 @@ static void on_event(void *ctx, const bpf_event *v)
         r->n.batch_full += observed;
         return;
     }
-    continue_clock(t, v);
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);

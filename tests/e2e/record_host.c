@@ -7,6 +7,8 @@
  *     record_host sleepers N MS         N threads that sleep, and 4 that compute
  *     record_host forks N USEC          N children, two at a time
  *     record_host exec MS PROGRAM       computes, then runs PROGRAM
+ *     record_host thread-exec MS PROGRAM  the same in a second thread
+ *     record_host pair MS               computes in two functions in turn, 2 : 1
  *     record_host after MS              that program: begins at once
  *     record_host plugins MS A B        loads, calls and unloads two libraries in turn
  *     record_host generated MS          computes in code without a file, which a perf map names
@@ -65,6 +67,8 @@ SPENDS(work)
 SPENDS(early_work)
 SPENDS(late_work)
 SPENDS(child_work)
+SPENDS(larger_part)
+SPENDS(smaller_part)
 SPENDS(before_exec)
 SPENDS(after_exec)
 
@@ -281,6 +285,28 @@ static int generated(uint64_t us)
     return code_of_end;
 }
 
+static void *run_exec(void *ctx)
+{
+    char **argv = ctx;
+    exit(exec(argv[2], strtoull(argv[2], NULL, 10) * 1000, argv[3]));
+}
+
+static int exec_in_thread(char **argv)
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, run_exec, argv)) return 3;
+    pthread_join(t, NULL);
+    return 3;
+}
+
+static int pair(uint64_t us)
+{
+    ready();
+    wait_for_line();
+    for (uint64_t i = 0; i < us; i += 30000) larger_part(20000), smaller_part(10000);
+    return finish();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -293,6 +319,8 @@ int main(int argc, char **argv)
     if (!strcmp(what, "sleepers")) return sleepers(n, second * 1000);
     if (!strcmp(what, "forks")) return forks(n, second);
     if (!strcmp(what, "exec") && argc > 3) return exec(argv[2], first * 1000, argv[3]);
+    if (!strcmp(what, "thread-exec") && argc > 3) return exec_in_thread(argv);
+    if (!strcmp(what, "pair")) return pair(first * 1000);
     if (!strcmp(what, "after")) return after_exec(first * 1000), finish();
     if (!strcmp(what, "plugins") && argc > 4) return plugins(first * 1000, argv[3], argv[4]);
     if (!strcmp(what, "generated")) return generated(first * 1000);
