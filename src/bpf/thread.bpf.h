@@ -52,10 +52,7 @@ INLINE uint64_t claim(struct thread *p, uint64_t on_ns)
 }
 
 /* Called when the record was not sent. */
-INLINE void unclaim(struct thread *p, uint64_t ns)
-{
-    __sync_fetch_and_add(&p->accounted, -ns);
-}
+INLINE void unclaim(struct thread *p, uint64_t ns) { __sync_fetch_and_add(&p->accounted, -ns); }
 
 INLINE void put_thread(struct bpf_rec_thread *r, uint32_t kind, struct task_struct *t,
                        const struct thread *p, uint64_t now)

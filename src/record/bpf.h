@@ -100,14 +100,14 @@ typedef struct bpf_waker {
 typedef struct bpf_event {
     bpf_kind kind;
     uint32_t pid, tid;
-    uint64_t time;           /* of the sample; start of the interval */
-    uint64_t count;          /* CPU: number of samples, 1 unless aggregated */
-    uint64_t value;          /* ns.  OFF_CPU: duration, or its estimate.  CPU: period x count, or with
+    uint64_t time;    /* of the sample; start of the interval */
+    uint64_t count;   /* CPU: number of samples, 1 unless aggregated */
+    uint64_t value;   /* ns.  OFF_CPU: duration, or its estimate.  CPU: period x count, or with
                               * off_cpu the CPU time since the thread's last event */
-    uint64_t on_ns;          /* CPU time since the thread was first seen; 0 without off_cpu, or for
+    uint64_t on_ns;   /* CPU time since the thread was first seen; 0 without off_cpu, or for
                               * a count */
-    uint64_t rest_ns;        /* EXIT, RUNNING, still_open: CPU time after the last CPU event */
-    bpf_stack stack;         /* CPU, OFF_CPU */
+    uint64_t rest_ns; /* EXIT, RUNNING, still_open: CPU time after the last CPU event */
+    bpf_stack stack;  /* CPU, OFF_CPU */
     const span_record *span; /* NULL: none */
     char comm[16];           /* CPU, EXIT */
 

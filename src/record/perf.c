@@ -131,6 +131,8 @@ static bool refused(const perf_source *s, int why, err *e)
             "lower kernel.perf_event_paranoid",
             what);
     }
+    if ((why == EBADF || why == ENOENT) && s->o.target == PERF_CGROUP)
+        return err_sys(e, 0, "%s is not a cgroup with the perf_event controller", s->o.cgroup);
     if (why == EMFILE || why == ENFILE)
         return err_sys(e, why, "too many open files for perf events; raise ulimit -n");
     if (why == ENOENT || why == EOPNOTSUPP || why == ENOSYS)
