@@ -52,7 +52,8 @@ INLINE bool has_comm(struct task_struct *t)
     return true;
 }
 
-INLINE bool accepts(struct task_struct *t)
+/* Returns whether the thread is recorded. */
+INLINE bool selects(struct task_struct *t)
 {
     uint32_t tgid = (uint32_t)t->tgid;
     if (!tgid || !t->pid) return false;
@@ -65,3 +66,6 @@ INLINE bool accepts(struct task_struct *t)
     }
     return !comm_length || has_comm(t);
 }
+
+/* The same, while the recording runs. */
+INLINE bool accepts(struct task_struct *t) { return !ended && selects(t); }

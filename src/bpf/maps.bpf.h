@@ -31,6 +31,7 @@ enum { LEVEL_UNKNOWN = 0xffff };
 /* ---- values that change while the programs run ---- */
 
 uint32_t generation = 1; /* of the stacks that user space remembers */
+uint64_t ended;          /* time at which the recording ended; 0: it runs */
 uint32_t rules_epoch;    /* changes every second: cached rules are looked up, which stamps tables */
 uint32_t cgroup_level = LEVEL_UNKNOWN; /* set by the programs: where ancestors have cgroup_id */
 uint64_t keep_ns; /* an interval of d < keep_ns is kept with probability d / keep_ns */

@@ -264,11 +264,15 @@ static size_t on_record(bpf_source *s, const void *p, size_t n)
     return bytes <= n ? bytes : 0;
 }
 
+/* Ends the drain after as many bytes as the ring holds: the programs may write as fast as they are
+ * read. */
 static int on_ring(void *ctx, void *p, size_t n)
 {
-    ((bpf_source *)ctx)->ring_bytes += n;
-    (void)on_record(ctx, p, n);
-    return 0;
+    bpf_source *s = ctx;
+    s->ring_bytes += n;
+    s->drained += n + BPF_RINGBUF_HDR_SZ;
+    (void)on_record(s, p, n);
+    return s->drained < s->o.ring_bytes ? 0 : -EAGAIN;
 }
 
 bool bpf_events_open(bpf_source *s, err *e)
@@ -334,9 +338,10 @@ bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
     s->on_event = f;
     s->ctx = ctx;
     adjust(s);
+    s->drained = 0;
     int n = ring_buffer__consume(s->ring);
     if (s->o.aggregate) drain_sums(s);
-    return n >= 0 || err_sys(e, -n, "the ring of BPF records cannot be read");
+    return n >= 0 || n == -EAGAIN || err_sys(e, -n, "the ring of BPF records cannot be read");
 }
 
 size_t bpf_stack_bytes(const bpf_source *s) { return s->stacks.g[s->stacks.now].a.used; }

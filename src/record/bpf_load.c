@@ -351,6 +351,11 @@ bool bpf_start(bpf_source *s, err *e)
     return true;
 }
 
+void bpf_end(bpf_source *s, uint64_t time)
+{
+    __atomic_store_n(&s->programs->bss->ended, time, __ATOMIC_RELAXED);
+}
+
 void bpf_stop(bpf_source *s)
 {
     for (size_t i = 0; s->cpu_links && i < s->n_cpus; i++) {

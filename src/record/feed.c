@@ -315,10 +315,13 @@ bool feed_start(feed *f, err *e)
 {
     recorder *r = f->r;
     if (!bpf_start(f->s, e)) return false;
+    recorder_began(r);
     for (size_t i = 0; r->o.off_cpu && r->o.target == RECORD_PIDS && i < r->spaces.n; i++)
         waiting_keep(f->waiting, r->spaces.v[i], &r->world);
     return true;
 }
+
+void feed_end(feed *f, uint64_t time) { bpf_end(f->s, time); }
 
 void feed_stop(feed *f) { bpf_stop(f->s); }
 

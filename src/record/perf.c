@@ -359,9 +359,14 @@ static void count_lost(perf_source *s)
     s->lost_final = true;
 }
 
-void perf_stop(perf_source *s)
+void perf_end(perf_source *s)
 {
     for (size_t i = 0; i < s->events.n; i++) ioctl(s->events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void perf_stop(perf_source *s)
+{
+    perf_end(s);
     if (!s->no_lost) count_lost(s);
 }
 

@@ -66,6 +66,7 @@ typedef struct recorded {
     uint64_t spans;                 /* observations with a span */
     uint64_t spans_torn; /* records that were not valid: the thread was between two spans */
     uint32_t processes, threads, ended;
+    uint64_t ran_ns;  /* recorder_stop: duration of the recording */
     uint64_t own_cpu; /* CPU time of the recorder thread, ns */
     uint64_t bpf_ns;  /* run time of the BPF programs, ns */
     bool bpf, user_only;
