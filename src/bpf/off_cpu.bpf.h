@@ -21,7 +21,7 @@ INLINE bool keeps(struct scratch *s, uint64_t d, uint64_t *value)
     *value = d;
     if (d >= limit) return true;
     *value = limit;
-    if ((limit >> 8) * (bpf_get_prandom_u32() >> 8) >> 16 < d) return true;
+    if (bpf_keeps(d, limit, bpf_get_prandom_u32())) return true;
     s->n.sampled_away++;
     s->n.sampled_away_ns += d;
     return false;

@@ -179,6 +179,14 @@ struct bpf_rec_thread {
     char comm[BPF_COMM];
 };
 
+/* Returns whether an interval of `d` ns is reported: with probability d / keep_ns, if it is shorter
+ * than keep_ns.  24 random bits are used, so that the product cannot overflow. */
+#define BPF_KEEP_MAX (1ull << 40)
+static inline int bpf_keeps(uint64_t d, uint64_t keep_ns, uint32_t random)
+{
+    return keep_ns * (random >> 8) >> 24 < d;
+}
+
 /* ---- counts in the kernel ---- */
 
 struct bpf_sum_key {

@@ -328,6 +328,7 @@ static void adjust(bpf_source *s)
             keep ? keep * (rate < KEEP_STEP * max ? rate : KEEP_STEP * max) / max : KEEP_FIRST_NS;
     else if (rate < max / 2)
         keep /= 2;
+    if (keep >= BPF_KEEP_MAX) keep = BPF_KEEP_MAX - 1;
     s->programs->bss->keep_ns = keep < KEEP_MIN_NS ? 0 : keep;
     s->rated_at = now;
     s->rated_intervals = n;
