@@ -36,6 +36,15 @@ uint32_t rules_epoch;    /* changes every second: cached rules are looked up, wh
 uint32_t cgroup_level = LEVEL_UNKNOWN; /* set by the programs: where ancestors have cgroup_id */
 uint64_t keep_ns; /* an interval of d < keep_ns is kept with probability d / keep_ns */
 
+/* ---- values of the programs ---- */
+
+/* Stacks of waits that were handed over in one window of time. */
+struct hands {
+    uint32_t window, n;
+};
+
+static struct hands all_hands;
+
 /* ---- maps ---- */
 
 struct chunk {

@@ -85,7 +85,7 @@ INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t 
     uint32_t tgid = (uint32_t)t->tgid;
     struct bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
     struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
-    p->stack = take_stack(ctx, s, t, space);
+    p->stack = take_stack(ctx, s, t, space, p, now);
     p->syscall = (int32_t)r->orig_ax;
     p->state = state;
     p->flags = 0;

@@ -42,7 +42,7 @@ int on_cpu(struct bpf_perf_event_data *ctx)
         r.value = claim(p, r.on_ns);
         if (!r.value) return 0; /* the last sample had no time to pass */
     }
-    r.stack = take_stack(ctx, s, t, space);
+    r.stack = take_stack(ctx, s, t, space, NULL, 0);
     if (space) read_span(s, t, space, &r.ids);
     bpf_get_current_comm(r.comm, sizeof r.comm);
     s->n.samples++;

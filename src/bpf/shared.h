@@ -226,6 +226,7 @@ struct bpf_sum {
     X(no_table, "stacks handed over: no unwind table for the object")                              \
     X(code, "stacks handed over: the code has to be read")                                         \
     X(no_register, "stacks handed over: a register is not known in the frame")                     \
+    X(stacks_cut, "stacks of waits that were not handed over, because too many others were")       \
     X(no_user, "samples without a user stack: kernel threads, 32-bit programs")                    \
     X(frames, "user frames")                                                                       \
     X(guesses, "frames left by the frame pointer, without a rule")                                 \

@@ -3,6 +3,7 @@
  * bpf/stack.bpf.h - takes the stacks of the current thread and sends them: a stack once, as long as
  * user space remembers it, and a walk that was handed over always, with a copy of the stack. */
 #pragma once
+#include "bpf/thread.bpf.h"
 #include "bpf/walk.bpf.h"
 
 struct copier {
@@ -114,9 +115,9 @@ static __attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_
 }
 
 /* Takes the stacks of the current thread `t` and sends them unless user space has them.  Returns
- * the id; 0: there is no stack. */
+ * the id; 0: there is no stack.  `p`: at a switch, the state of the thread; otherwise NULL. */
 INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
-                           struct bpf_space *space)
+                           struct bpf_space *space, struct thread *p, uint64_t time)
 {
     struct walk *w = &s->w;
     uint32_t n_kernel = 0, now = generation;
@@ -125,6 +126,11 @@ INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
     walk_reset(s);
     if (user) {
         walk_user(s, r, space);
+        if (w->hand && p && !may_hand_over(p, time)) {
+            w->hand = BPF_HAND_NONE;
+            w->end = BPF_END_NO_RULE;
+            s->n.stacks_cut++;
+        }
         count_end(s);
     } else {
         s->n.no_user++;

@@ -25,6 +25,7 @@ struct thread {
     int32_t syscall;
     uint32_t flags; /* BPF_OFF_* */
     uint32_t unused;
+    struct hands hands;
     struct bpf_ids ids;
     struct bpf_waking waker;
 };
@@ -53,6 +54,32 @@ INLINE uint64_t claim(struct thread *p, uint64_t on_ns)
 
 /* Called when the record was not sent. */
 INLINE void unclaim(struct thread *p, uint64_t ns) { __sync_fetch_and_add(&p->accounted, -ns); }
+
+enum {
+    WINDOW_BITS = 27, /* of ns: 134 ms */
+    HANDS_MAX = 512,  /* per window: 3800 a second */
+    HANDS_THREAD = 64,
+};
+
+INLINE bool count_hand(struct hands *h, uint32_t window, uint32_t max)
+{
+    if (h->window != window) {
+        h->window = window;
+        h->n = 0;
+    }
+    if (h->n >= max) return false;
+    __sync_fetch_and_add(&h->n, 1);
+    return true;
+}
+
+/* Returns whether a wait that begins now may have its stack handed over.  Its duration is not known
+ * yet, so neither the minimum nor the rate of waits limits the copies.  The limit of a thread leaves
+ * some for the others.  CPUs that begin a window at the same time may add a few. */
+INLINE bool may_hand_over(struct thread *p, uint64_t now)
+{
+    uint32_t window = (uint32_t)(now >> WINDOW_BITS);
+    return count_hand(&p->hands, window, HANDS_THREAD) && count_hand(&all_hands, window, HANDS_MAX);
+}
 
 INLINE void put_thread(struct bpf_rec_thread *r, uint32_t kind, struct task_struct *t,
                        const struct thread *p, uint64_t now)

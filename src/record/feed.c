@@ -352,6 +352,7 @@ void feed_count(feed *f)
     n->bpf_ns = 0;
     for (size_t i = 0; i < k; i++) n->bpf_ns += cost[i].ns;
     n->ring_full = c.lost_samples + c.lost_intervals + c.lost_exits;
+    n->stacks_cut = c.stacks_cut;
     n->waits_sampled_out = c.sampled_away;
     n->short_waits = c.short_intervals;
     n->short_ns = c.short_ns;

@@ -45,6 +45,7 @@ typedef struct record_opts {
     X(ring_full, "observations lost: the ring was full")                                           \
     X(batch_full, "observations lost: not enough memory")                                          \
     X(stacks_lost, "observations without their stack: the ring was full")                          \
+    X(stacks_cut, "stacks of waits cut short: too many required a copy of the stack")              \
     X(waits_sampled_out,                                                                           \
       "waits left out above the rate limit; the kept ones stand for them without bias")            \
     X(threads_lost, "threads not recorded: too many for the limit of open files")                  \

@@ -9,6 +9,7 @@
  *     record_host exec MS PROGRAM       computes, then runs PROGRAM
  *     record_host thread-exec MS PROGRAM  the same in a second thread
  *     record_host pair MS               computes in two functions in turn, 2 : 1
+ *     record_host turns MS              two threads that wake each other
  *     record_host after MS              that program: begins at once
  *     record_host plugins MS A B        loads, calls and unloads two libraries in turn
  *     record_host generated MS          computes in code without a file, which a perf map names
@@ -299,6 +300,38 @@ static int exec_in_thread(char **argv)
     return 3;
 }
 
+static int ends[2][2]; /* of two pipes */
+
+static void *answer(void *ctx)
+{
+    char c;
+    while (read(ends[0][0], &c, 1) == 1 && write(ends[1][1], &c, 1) == 1) {}
+    return ctx;
+}
+
+static void *ask(void *ctx)
+{
+    char c = 0;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + *(uint64_t *)ctx * 1000;
+    while (clock_ns(CLOCK_MONOTONIC) < until)
+        if (write(ends[0][1], &c, 1) != 1 || read(ends[1][0], &c, 1) != 1) break;
+    close(ends[0][1]);
+    return ctx;
+}
+
+static int turns(uint64_t us)
+{
+    pthread_t t[2];
+    if (pipe(ends[0]) || pipe(ends[1])) return 3;
+    ready();
+    wait_for_line();
+    if (pthread_create(&t[0], NULL, answer, NULL) || pthread_create(&t[1], NULL, ask, &us))
+        return 3;
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return finish();
+}
+
 static int pair(uint64_t us)
 {
     ready();
@@ -320,6 +353,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "forks")) return forks(n, second);
     if (!strcmp(what, "exec") && argc > 3) return exec(argv[2], first * 1000, argv[3]);
     if (!strcmp(what, "thread-exec") && argc > 3) return exec_in_thread(argv);
+    if (!strcmp(what, "turns")) return turns(first * 1000);
     if (!strcmp(what, "pair")) return pair(first * 1000);
     if (!strcmp(what, "after")) return after_exec(first * 1000), finish();
     if (!strcmp(what, "plugins") && argc > 4) return plugins(first * 1000, argv[3], argv[4]);
