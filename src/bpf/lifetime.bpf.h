@@ -10,7 +10,9 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
     uint32_t from = (uint32_t)parent->tgid, to = (uint32_t)child->tgid;
     uint8_t *yes = bpf_map_lookup_elem(&followed, &from);
-    if (yes && from != to) bpf_map_update_elem(&followed, &to, yes, BPF_ANY);
+    struct scratch *s = SCRATCH(scratch_off);
+    if (yes && from != to && bpf_map_update_elem(&followed, &to, yes, BPF_ANY) && s)
+        s->n.not_followed++;
     return 0;
 }
 

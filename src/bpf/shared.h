@@ -235,6 +235,7 @@ struct bpf_sum {
     X(new_stacks, "stacks sent once, because they were new")                                       \
     X(spans, "span records read")                                                                  \
     X(spans_torn, "span records that changed while they were read, or were not valid")             \
+    X(not_followed, "processes not recorded: the map of followed processes was full")              \
     X(storage_failed, "threads without storage: the kernel had no memory")                         \
     X(aggregate_failed, "CPU samples sent one by one: the map of counts was full")
 

@@ -27,6 +27,8 @@ struct feed {
     waiting *waiting;
     bool last; /* the recording ends: the rest of each thread's CPU time is due */
     uint64_t kept_ns;
+    uint64_t unpublished;  /* failures of bpf_space_put */
+    uint64_t reads_failed; /* of bpf_drain and bpf_dump */
 };
 
 /* ---- mappings ---- */
@@ -102,7 +104,7 @@ static void publish(feed *f, space *s)
             f->mappings[kept++] = f->mappings[i];
     bool has = find_place(s, &place);
     /* Without mappings, the walks are handed over. */
-    (void)!bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
+    f->unpublished += !bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
 }
 
 void feed_forget(feed *f, uint32_t pid) { bpf_space_drop(f->s, pid); }
@@ -330,14 +332,14 @@ int feed_fd(const feed *f) { return bpf_fd(f->s); }
 void feed_drain(feed *f)
 {
     err e = {0};
-    (void)!bpf_drain(f->s, on_event, f, &e);
+    f->reads_failed += !bpf_drain(f->s, on_event, f, &e);
 }
 
 void feed_settle(feed *f, bool last)
 {
     err e = {0};
     f->last = last;
-    (void)!bpf_dump(f->s, on_event, f, &e);
+    f->reads_failed += !bpf_dump(f->s, on_event, f, &e);
 }
 
 bool feed_is_large(const feed *f) { return bpf_stack_bytes(f->s) > STACK_BYTES; }
@@ -357,8 +359,11 @@ void feed_count(feed *f)
     n->short_waits = c.short_intervals;
     n->short_ns = c.short_ns;
     n->spans_torn = c.spans_torn;
-    n->threads_lost = c.storage_failed;
-    n->tables_over = t.evicted + t.refused;
+    n->attributes_lost = c.lost_attrs;
+    n->switches_lost = c.storage_failed;
+    n->processes_lost = c.not_followed;
+    n->reads_failed = f->reads_failed;
+    n->tables_over = t.evicted + t.refused + f->unpublished;
     n->kernel_finished = c.finished;
 }
 

@@ -145,8 +145,13 @@ static void count(recorder *r)
 {
     perf_counts p = perf_count(r->perf);
     if (r->feed) feed_count(r->feed);
-    r->n.ring_full = (r->feed ? r->n.ring_full : 0) + p.lost;
-    r->n.threads_lost = (r->feed ? r->n.threads_lost : 0) + p.threads_lost;
+    if (r->feed)
+        r->n.records_lost = p.lost;
+    else
+        r->n.ring_full = p.lost;
+    r->n.threads_lost = p.threads_lost;
+    r->n.throttled = p.throttled;
+    r->n.repeated = p.repeated;
     r->n.user_only = !r->feed && p.user_only;
     r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
