@@ -89,12 +89,15 @@ INLINE void count_end(struct scratch *s)
     }
 }
 
-/* Sends the record whose size is `bytes` and begins at the stack or the copy. */
+/* Sends the record whose size is `bytes` and begins at the stack or the copy.  Copies leave a quarter
+ * of the ring for the observations, which are small. */
 INLINE bool send_stack(struct scratch *s, bool copy, uint64_t bytes)
 {
     long failed;
     if (bytes > sizeof s->body) return false;
-    if (copy)
+    if (copy && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 3 * ring_quarter)
+        failed = 1;
+    else if (copy)
         failed = bpf_ringbuf_output(&ring, &s->head, sizeof s->head + bytes, wakeup());
     else
         failed = bpf_ringbuf_output(&ring, &s->head.stack, sizeof s->head.stack + bytes, wakeup());
