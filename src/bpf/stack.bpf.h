@@ -105,9 +105,10 @@ INLINE bool send_stack(struct scratch *s, bool copy, uint64_t bytes)
     return !failed;
 }
 
-/* Hashes the kernel addresses in s->body, which follow n_user others. */
-static __attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_t h,
-                                                      uint32_t n_user, uint32_t n)
+/* Hashes the kernel addresses in s->body, which follow n_user others.  A global function: as part of
+ * take_stack, the loop exceeds the limit of the verifier. */
+__attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_t h, uint32_t n_user,
+                                               uint32_t n)
 {
     if (!s) return h;
     for (uint32_t i = 0; i < BPF_FRAMES_MAX; i++) {
