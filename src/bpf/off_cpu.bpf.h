@@ -21,7 +21,7 @@ INLINE bool keeps(struct scratch *s, uint64_t d, uint64_t *value)
     *value = d;
     if (d >= limit) return true;
     *value = limit;
-    if ((limit >> 8) * (bpf_get_prandom_u32() >> 8) >> 16 < d) return true;
+    if (bpf_keeps(d, limit, bpf_get_prandom_u32())) return true;
     s->n.sampled_away++;
     s->n.sampled_away_ns += d;
     return false;
@@ -85,7 +85,7 @@ INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t 
     uint32_t tgid = (uint32_t)t->tgid;
     struct bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
     struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
-    p->stack = take_stack(ctx, s, t, space);
+    p->stack = take_stack(ctx, s, t, space, p, now);
     p->syscall = (int32_t)r->orig_ax;
     p->state = state;
     p->flags = 0;

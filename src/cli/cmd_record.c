@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "base/text.h"
+#include "sys/process.h"
 #include "sys/program.h"
 #include "sys/temp.h"
 #include "base/ban.h"
@@ -56,12 +57,13 @@ static bool parse_pid(record_run *x, str text, uint32_t *pid, err *e)
     if (errno || end == z || *end || !v || v > INT32_MAX)
         return err_set(e, ERR_USAGE, "`%.*s` is not a process id", STR_ARG(text));
     *pid = (uint32_t)v;
-    if (*pid == (uint32_t)getpid())
+    uint32_t process = process_of_thread(*pid);
+    if (!process) return err_sys(e, ESRCH, "process %u", *pid);
+    if (process == (uint32_t)getpid())
         return err_set(e, ERR_USAGE, "kiln does not record itself (process %u)", *pid);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%u", *pid);
-    if (access(path, F_OK) != 0) return err_sys(e, ESRCH, "process %u", *pid);
-    (void)x;
+    if (process != *pid)
+        cli_note(x->r.c, "%u is a thread; recording its process %u", *pid, process);
+    *pid = process;
     return true;
 }
 

@@ -116,13 +116,12 @@ bool record_wait(record_run *x, err *e)
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT), sigaddset(&stops, SIGTERM), sigaddset(&stops, SIGHUP);
     sigprocmask(SIG_BLOCK, &stops, &before);
-    uint64_t since = monotonic();
     bool ok = recorder_start(x->recorder, e);
     if (ok) {
-        wait_for_end(x, &stops, since);
-        x->ran_ns = monotonic() - since;
+        wait_for_end(x, &stops, monotonic());
         cli_status(x->r.c, "%s", "");
         recorder_stop(x->recorder, &x->all);
+        x->ran_ns = x->all.ran_ns;
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return ok;

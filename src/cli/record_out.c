@@ -156,6 +156,7 @@ void record_print_json(run *r)
     run_json_number(&o, "frames_guessed", n->guessed);
     run_json_number(&o, "spans", n->spans);
     run_json_number(&o, "spans_torn", n->spans_torn);
+    run_json_number(&o, "repeated", n->repeated);
     run_json_number(&o, "processes", n->processes);
     run_json_number(&o, "threads", r->n_threads);
     run_json_number(&o, "own_cpu_ns", n->own_cpu);

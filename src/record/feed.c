@@ -27,6 +27,8 @@ struct feed {
     waiting *waiting;
     bool last; /* the recording ends: the rest of each thread's CPU time is due */
     uint64_t kept_ns;
+    uint64_t unpublished;  /* failures of bpf_space_put */
+    uint64_t reads_failed; /* of bpf_drain and bpf_dump */
 };
 
 /* ---- mappings ---- */
@@ -102,7 +104,7 @@ static void publish(feed *f, space *s)
             f->mappings[kept++] = f->mappings[i];
     bool has = find_place(s, &place);
     /* Without mappings, the walks are handed over. */
-    (void)!bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
+    f->unpublished += !bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
 }
 
 void feed_forget(feed *f, uint32_t pid) { bpf_space_drop(f->s, pid); }
@@ -142,25 +144,25 @@ static observation observe(const recorder *r, const bpf_event *v, sample_kind ki
 
 static void count_stack(recorder *r, const bpf_event *v)
 {
-    r->n.stacks_lost += v->stack.lost;
+    r->n.stacks_lost += v->stack.lost ? v->count : 0;
     if (!v->stack.n_user) return;
-    r->n.whole += v->stack.end == UNWIND_WHOLE;
-    r->n.truncated += v->stack.end == UNWIND_CAPPED;
-    r->n.broken += v->stack.end > UNWIND_CAPPED;
-    r->n.guessed += v->stack.guesses;
+    r->n.whole += v->stack.end == UNWIND_WHOLE ? v->count : 0;
+    r->n.truncated += v->stack.end == UNWIND_CAPPED ? v->count : 0;
+    r->n.broken += v->stack.end > UNWIND_CAPPED ? v->count : 0;
+    r->n.guessed += v->stack.guesses * v->count;
 }
 
 /* A sample represents the CPU time since the thread's last one, so that CPU time and waits add up to
  * the wall time.  Without the clock of the switches, it represents a period. */
 static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    observation x = observe(f->r, v, SAMPLE_CPU);
-    if (v->on_ns) {
-        if (v->on_ns <= t->accounted) return;
-        x.value = (int64_t)(v->on_ns - t->accounted);
-        t->accounted = v->on_ns;
-    }
-    recorder_put(f->r, s, t, &x);
+    recorder *r = f->r;
+    observation x = observe(r, v, SAMPLE_CPU);
+    uint64_t before = r->n.cpu_samples;
+    x.value += (int64_t)t->owed;
+    t->owed = 0;
+    recorder_put(r, s, t, &x);
+    if (r->n.cpu_samples > before) r->n.cpu_samples += v->count - 1;
 }
 
 /* Sets the stack of a wait that began before the recording. */
@@ -203,15 +205,18 @@ static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
  * waited. */
 static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    if (v->on_ns <= t->accounted) return;
-    uint64_t rest = v->on_ns - t->accounted;
+    uint64_t rest = t->owed + v->rest_ns;
+    t->owed = 0;
+    if (!rest) return;
     if (t->last && s->batch) {
         s->batch->samples.v[t->last - 1].value += (int64_t)rest;
         f->r->n.cpu_ns += rest;
-        t->accounted = v->on_ns;
         return;
     }
-    if (!f->last && v->kind != BPF_EVENT_EXIT) return;
+    if (!f->last && v->kind != BPF_EVENT_EXIT) {
+        t->owed = rest;
+        return;
+    }
     observation x = {.kind = SAMPLE_CPU,
                      .time = f->r->world.now,
                      .value = (int64_t)rest,
@@ -224,17 +229,7 @@ static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
         x.end = (unwind_end)k->end;
         x.has_stack = true;
     }
-    t->accounted = v->on_ns;
     recorder_put(f->r, s, t, &x);
-}
-
-/* An ending thread still runs in the kernel for a while, so samples may follow its last event.  Its
- * clock goes on; that of another thread with the same id begins again. */
-static void continue_clock(space_thread *t, const bpf_event *v)
-{
-    if (!t->left_at || !v->on_ns) return;
-    if (v->on_ns >= t->left_at) t->accounted = t->left_at;
-    t->left_at = 0;
 }
 
 static void on_event(void *ctx, const bpf_event *v)
@@ -250,7 +245,6 @@ static void on_event(void *ctx, const bpf_event *v)
         r->n.batch_full += observed;
         return;
     }
-    continue_clock(t, v);
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);
@@ -323,10 +317,13 @@ bool feed_start(feed *f, err *e)
 {
     recorder *r = f->r;
     if (!bpf_start(f->s, e)) return false;
+    recorder_began(r);
     for (size_t i = 0; r->o.off_cpu && r->o.target == RECORD_PIDS && i < r->spaces.n; i++)
         waiting_keep(f->waiting, r->spaces.v[i], &r->world);
     return true;
 }
+
+void feed_end(feed *f, uint64_t time) { bpf_end(f->s, time); }
 
 void feed_stop(feed *f) { bpf_stop(f->s); }
 
@@ -335,14 +332,14 @@ int feed_fd(const feed *f) { return bpf_fd(f->s); }
 void feed_drain(feed *f)
 {
     err e = {0};
-    (void)!bpf_drain(f->s, on_event, f, &e);
+    f->reads_failed += !bpf_drain(f->s, on_event, f, &e);
 }
 
 void feed_settle(feed *f, bool last)
 {
     err e = {0};
     f->last = last;
-    (void)!bpf_dump(f->s, on_event, f, &e);
+    f->reads_failed += !bpf_dump(f->s, on_event, f, &e);
 }
 
 bool feed_is_large(const feed *f) { return bpf_stack_bytes(f->s) > STACK_BYTES; }
@@ -357,12 +354,16 @@ void feed_count(feed *f)
     n->bpf_ns = 0;
     for (size_t i = 0; i < k; i++) n->bpf_ns += cost[i].ns;
     n->ring_full = c.lost_samples + c.lost_intervals + c.lost_exits;
+    n->stacks_cut = c.stacks_cut;
     n->waits_sampled_out = c.sampled_away;
     n->short_waits = c.short_intervals;
     n->short_ns = c.short_ns;
     n->spans_torn = c.spans_torn;
-    n->threads_lost = c.storage_failed;
-    n->tables_over = t.evicted + t.refused;
+    n->attributes_lost = c.lost_attrs;
+    n->switches_lost = c.storage_failed;
+    n->processes_lost = c.not_followed;
+    n->reads_failed = f->reads_failed;
+    n->tables_over = t.evicted + t.refused + f->unpublished;
     n->kernel_finished = c.finished;
 }
 

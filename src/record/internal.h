@@ -24,6 +24,7 @@ struct recorder {
     uint64_t flushed_at;   /* Unix ns */
     uint64_t lost_stated;  /* losses that delivered profiles state */
     uint64_t swept_at;
+    uint64_t began; /* CLOCK_MONOTONIC */
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */
     bool running;
@@ -32,6 +33,9 @@ struct recorder {
     pthread_mutex_t lock; /* guards `n` against recorder_progress */
     recorded n;
 };
+
+/* Sets the begin of the recording to now. */
+void recorder_began(recorder *r);
 
 /* ---- processes.c ---- */
 

@@ -145,8 +145,13 @@ static void count(recorder *r)
 {
     perf_counts p = perf_count(r->perf);
     if (r->feed) feed_count(r->feed);
-    r->n.ring_full = (r->feed ? r->n.ring_full : 0) + p.lost;
-    r->n.threads_lost = (r->feed ? r->n.threads_lost : 0) + p.threads_lost;
+    if (r->feed)
+        r->n.records_lost = p.lost;
+    else
+        r->n.ring_full = p.lost;
+    r->n.threads_lost = p.threads_lost;
+    r->n.throttled = p.throttled;
+    r->n.repeated = p.repeated;
     r->n.user_only = !r->feed && p.user_only;
     r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -201,19 +206,25 @@ static void *run(void *ctx)
         poll(p, ARRAY_LEN(p), DRAIN_MS);
         if (!atomic_load(&r->stopping)) pass(r);
     }
-    if (r->feed) feed_stop(r->feed);
     perf_stop(r->perf);
     drain(r);
-    if (r->feed) feed_settle(r->feed, true);
+    if (r->feed) {
+        feed_settle(r->feed, true);
+        feed_stop(r->feed);
+        feed_drain(r->feed); /* threads that ended meanwhile */
+    }
     recorder_reap(r, true);
     count(r);
     return NULL;
 }
 
+void recorder_began(recorder *r) { r->began = clock_of(CLOCK_MONOTONIC); }
+
 bool recorder_start(recorder *r, err *e)
 {
     sigset_t all, before;
     r->flushed_at = r->world.now;
+    recorder_began(r);
     if (!perf_start(r->perf, e) || (r->feed && !feed_start(r->feed, e))) return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -236,11 +247,14 @@ bool recorder_is_done(recorder *r) { return atomic_load(&r->done); }
 void recorder_stop(recorder *r, recorded *out)
 {
     if (r->running) {
-        uint64_t one = 1;
+        uint64_t one = 1, now = clock_of(CLOCK_MONOTONIC);
+        if (r->feed) feed_end(r->feed, now);
+        perf_end(r->perf); /* not later: a pass may be in progress */
         atomic_store(&r->stopping, true);
         (void)!write(r->wake, &one, sizeof one);
         pthread_join(r->thread, NULL);
         r->running = false;
+        r->n.ran_ns = now - r->began;
     }
     *out = r->n;
 }

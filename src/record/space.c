@@ -288,8 +288,7 @@ void space_end_thread(space *s, uint32_t tid)
     uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
     if (at == UINT32_MAX) return;
     uint32_t index = ++s->next_index;
-    uint64_t left_at = s->threads.v[at].accounted;
-    s->threads.v[at] = (space_thread){.about = {.tid = tid, .index = index}, .left_at = left_at};
+    s->threads.v[at] = (space_thread){.about = {.tid = tid, .index = index}};
 }
 
 /* ---- stacks ---- */

@@ -15,8 +15,7 @@ enum { SPACE_NAME = 64, RULED_MAX = 64 };
 
 typedef struct space_thread {
     agent_thread about;
-    uint64_t accounted;  /* CPU time that its samples represent, of the clock in bpf_event.on_ns */
-    uint64_t left_at;    /* that clock when the former thread with this id ended; 0: none */
+    uint64_t owed;       /* CPU time for its next sample to represent */
     size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
     uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
     bool named;
@@ -87,7 +86,7 @@ void space_exec(space *s, uint64_t time);
 /* Returns the thread, added if necessary; NULL when out of memory. */
 space_thread *space_thread_of(space *s, uint32_t tid);
 void space_name_thread(space *s, uint32_t tid, str name);
-void space_end_thread(space *s, uint32_t tid); /* keeps `accounted` as left_at */
+void space_end_thread(space *s, uint32_t tid);
 
 /* Writes the path of its root directory, which stays valid after its end if it is a container's. */
 const char *space_root(const space *s, char out[64]);
