@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "cli/symbols.h"
 #include "draw/human.h"
+#include "sys/map_guard.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -168,9 +169,8 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
                     .announce = announce[1],
                     .gate = gate[0]};
     /* The thread must not take the SIGCHLD that child_run() waits for. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    map_guard_block_signals(&before);
     int why = pthread_create(&thread, NULL, keep_gate, &g);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why) return err_sys(e, why, "cannot start a thread");

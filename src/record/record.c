@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "objfile/build_id.h"
 #include "sys/file.h"
+#include "sys/map_guard.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <malloc.h>
@@ -212,11 +213,10 @@ static void *run(void *ctx)
 
 bool recorder_start(recorder *r, err *e)
 {
-    sigset_t all, before;
+    sigset_t before;
     r->flushed_at = r->world.now;
     if (!perf_start(r->perf, e) || (r->feed && !feed_start(r->feed, e))) return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    map_guard_block_signals(&before);
     int why = pthread_create(&r->thread, NULL, run, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why) return err_sys(e, why, "cannot start a thread");

@@ -1,6 +1,8 @@
 /* Reads whole files, pipes or stdin, and writes files through a temporary name. */
 #include "sys/file.h"
 
+#include "sys/map_guard.h"
+
 #include "base/ban.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +45,10 @@ static bool map(int fd, size_t n, file_bytes *out)
 {
     void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED) return false;
+    if (!map_guard_add(p, n)) {
+        munmap(p, n);
+        return false;
+    }
     (void)madvise(p, n, MADV_SEQUENTIAL);
     *out = (file_bytes){{p, n}, true};
     return true;
@@ -123,10 +129,12 @@ void file_pass(const file_bytes *f, size_t n)
 void file_release(file_bytes *f)
 {
     void *p = (void *)(uintptr_t)f->bytes.p;
-    if (f->mapped)
+    if (f->mapped) {
+        map_guard_remove(p);
         munmap(p, f->bytes.n);
-    else
+    } else {
         free(p);
+    }
     *f = (file_bytes){0};
 }
 

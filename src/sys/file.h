@@ -12,8 +12,8 @@ typedef struct file_bytes {
 } file_bytes;
 
 /* Reads all of a file, a pipe or stdin (path "-").  Fails with ERR_LIMIT when it has more than
- * max_bytes (0: no limit), otherwise with ERR_SYS.  A mapped file must not shrink while it is
- * used. */
+ * max_bytes (0: no limit), otherwise with ERR_SYS.  If a mapped file shrinks while it is
+ * used, its bytes become zeros (sys/map_guard.h). */
 NODISCARD bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e);
 /* file_read for a path from an untrusted source: opens only a regular file, never a pipe or a
  * device. */
