@@ -46,7 +46,10 @@ static bool on_name(void *ctx, model *m, const char *root, const char *perf_map,
         o.module.max_debug = LIVE_DEBUG;
         o.module.max_memory = LIVE_BYTES;
     }
-    if (perf_map) o.perf_map = perf_map;
+    if (perf_map) {
+        o.perf_map = perf_map;
+        o.perf_map_found = true;
+    }
     return symbolize(m, &o, a, &report, e);
 }
 

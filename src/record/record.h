@@ -31,7 +31,7 @@ typedef struct record_opts {
     uint64_t flush_ns;       /* interval of deliveries; 0: at the end, or when memory is full */
     const agent_config *config;
     /* Adds names to a model before it is encoded.  root: the root directory of the process, NULL if
-     * it is kiln's; perf_map: its perf map, NULL for the default name. */
+     * it is kiln's; perf_map: its perf map below that root, NULL for the default name. */
     bool (*name)(void *ctx, model *m, const char *root, const char *perf_map, arena *a, err *e);
     /* Receives the profiles of a process as OTLP, in the recorder thread; owns *bytes. */
     void (*profile)(void *ctx, uint32_t pid, buf *bytes);

@@ -116,11 +116,11 @@ void recorder_take_perf(recorder *r, const perf_sample *p)
 
 static bool name_frames(recorder *r, const space *s, model *m, arena *a, err *e)
 {
-    char root[64], map[128];
+    char root[64], map[64];
     if (!r->o.name) return true;
     (void)space_root(s, root);
     bool other = s->root >= 0 || s->inner_pid != s->pid;
-    snprintf(map, sizeof map, "%s/tmp/perf-%u.map", s->root >= 0 ? root : "", s->inner_pid);
+    snprintf(map, sizeof map, "/tmp/perf-%u.map", s->inner_pid);
     return r->o.name(r->o.ctx, m, s->root >= 0 ? root : NULL, other ? map : NULL, a, e);
 }
 

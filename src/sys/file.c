@@ -109,9 +109,24 @@ bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err 
     *out = (file_bytes){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return err_sys(e, errno, "cannot open");
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return read_all(fd, &st, max_bytes, out, e);
+    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    ok = ok ? file_read_part(fd, &st, max_bytes, out, e) : err_sys(e, EINVAL, "not a regular file");
     close(fd);
-    return err_sys(e, EINVAL, "not a regular file");
+    return ok;
+}
+
+bool file_read_part(int fd, const struct stat *st, size_t max_bytes, file_bytes *out, err *e)
+{
+    size_t size = st->st_size > 0 ? (size_t)st->st_size : 0, n = 0;
+    *out = (file_bytes){0};
+    if (max_bytes && size > max_bytes) return too_large(max_bytes, e);
+    if (size >= FILE_MAP_MIN && map(fd, size, out)) return true;
+    char *p = malloc(size ? size : 1);
+    if (!p) return err_set(e, ERR_MEMORY, "out of memory for %zu bytes of input", size);
+    for (ssize_t got = 1; got > 0 && n<size; n += got> 0 ? (size_t)got : 0)
+        got = read_some(fd, p + n, size - n);
+    *out = (file_bytes){{p, n}, false};
+    return true;
 }
 
 void file_sparse(const file_bytes *f)
