@@ -31,12 +31,12 @@ struct feed {
 
 /* ---- mappings ---- */
 
-static bool map_image(feed *f, const char *root, const image *x, bpf_mapping *out)
+static bool map_image(feed *f, uint32_t pid, const char *root, const image *x, bpf_mapping *out)
 {
     recorder *r = f->r;
     struct stat st;
     err e = {0};
-    str elf = tables_file(r->world.files, root, x->path, &st);
+    str elf = tables_file(r->world.files, (int)pid, root, x, &st);
     table_key key = {.dev = st.st_dev,
                      .ino = st.st_ino,
                      .size = (uint64_t)st.st_size,
@@ -93,7 +93,7 @@ static void publish(feed *f, space *s)
     (void)space_root(s, root);
     for (size_t i = 0; i < s->images.v.n && n < MAPPINGS_MAX; i++) {
         const image *x = &s->images.v.v[i];
-        if (!x->gone && x->path.n) n += map_image(f, root, x, &f->mappings[n]);
+        if (!x->gone && x->path.n) n += map_image(f, s->pid, root, x, &f->mappings[n]);
     }
     qsort(f->mappings, n, sizeof *f->mappings, by_start);
     size_t kept = 0;
