@@ -1,7 +1,9 @@
 /* The recorder thread: opens the sources, drains them, and delivers the profiles. */
 #include "record/feed.h"
 
+#include "agent/signal/raw.h"
 #include "base/time.h"
+#include "bpf/shared.h"
 #include "objfile/build_id.h"
 #include "sys/file.h"
 #include "sys/map_guard.h"
@@ -21,6 +23,7 @@ enum {
     DRAIN_MS = 100,
     BATCHES_BYTES = 8 << 20, /* of all batches; beyond it all are delivered */
     FRAMES_MAX = 1024,
+    KERNEL_FRAMES = BPF_FRAMES_MAX,
     CLOCK_TRIES = 16,
     CLOCK_CLOSE_NS = 1000,
 };
@@ -118,7 +121,10 @@ recorder *recorder_open(const record_opts *o, err *e)
     read_kernel_id(r);
     r->world.config = o->config ? o->config : &r->config;
     r->world.files = table_files_open();
-    r->pcs = calloc(2 * (size_t)r->o.max_frames, sizeof *r->pcs);
+    /* BPF programs take KERNEL_FRAMES frames of the kernel, whatever the limit of user frames. */
+    size_t kernel = r->o.max_frames > KERNEL_FRAMES ? r->o.max_frames : KERNEL_FRAMES;
+    r->n_pcs = kernel + raw_room(r->o.max_frames);
+    r->pcs = calloc(r->n_pcs, sizeof *r->pcs);
     bool ok = (r->world.files && r->pcs && r->wake >= 0) || err_memory(e);
     ok = ok && (resource_facts_read(&r->mem, &r->world.facts) || err_memory(e));
     if (ok && open_sources(r, e)) return r;
