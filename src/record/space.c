@@ -23,6 +23,9 @@ enum {
     BATCH_BYTES = 4 << 20,
     READ_MAPS_NS = 100 * 1000000, /* least time between readings of /proc/PID/maps */
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
+    STATUS_BYTES = 1 << 20,       /* a process may have 65536 groups */
+    STAT_BYTES = 4096,
+    KERNEL_THREAD = 0x200000, /* PF_KTHREAD */
 };
 
 space *space_open(uint32_t pid, uint64_t time)
@@ -54,19 +57,19 @@ void space_close(space *s)
 
 /* ---- /proc ---- */
 
-static str read_proc(space *s, const char *name, size_t most)
+static str read_proc(space *s, arena *a, const char *name, size_t most)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/%s", s->pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *p = fd >= 0 ? arena_alloc(&s->mem, most + 1) : NULL;
+    char *p = fd >= 0 ? arena_alloc(a, most + 1) : NULL;
     size_t n = 0;
     for (ssize_t k = 1; p && n < most && k > 0; n += k > 0 ? (size_t)k : 0)
         k = read(fd, p + n, most - n);
     if (fd >= 0) close(fd);
     if (!p) return STR("");
     p[n] = '\0';
-    arena_trim(&s->mem, p, most + 1, n + 1);
+    arena_trim(a, p, most + 1, n + 1);
     return (str){p, n};
 }
 
@@ -117,13 +120,25 @@ static void open_root(space *s)
 /* Sets the id in the innermost pid namespace, from a line "NSpid:\t4711\t3". */
 static void read_status(space *s)
 {
-    str text = read_proc(s, "status", 4096);
+    arena a = {.budget = 2 * STATUS_BYTES};
+    str text = read_proc(s, &a, "status", STATUS_BYTES);
     const char *ids = text.n ? strstr(text.p, "\nNSpid:") : NULL;
     const char *end = ids ? strchr(ids + 1, '\n') : NULL;
     const char *last = end ? memrchr(ids, '\t', (size_t)(end - ids)) : NULL;
     if (last) s->inner_pid = (uint32_t)strtoul(last + 1, NULL, 10);
-    /* A kernel thread has no memory of its own. */
-    s->kernel_thread = text.n && !strstr(text.p, "\nVmSize:");
+    arena_free(&a);
+}
+
+/* Returns the flags of the kernel, the seventh field after the name: "2 (kthreadd) S 0 0 ...". */
+static unsigned long read_flags(space *s)
+{
+    arena a = {.budget = 2 * STAT_BYTES};
+    str text = read_proc(s, &a, "stat", STAT_BYTES);
+    const char *at = text.n ? strrchr(text.p, ')') : NULL;
+    for (unsigned i = 0; at && i < 7; i++) at = strchr(at + 1, ' ');
+    unsigned long flags = at ? strtoul(at, NULL, 10) : 0;
+    arena_free(&a);
+    return flags;
 }
 
 void space_describe(space *s, space_world *w)
@@ -135,14 +150,15 @@ void space_describe(space *s, space_world *w)
     s->facts.pid = s->pid;
     s->config = *w->config;
     read_status(s);
+    s->kernel_thread = (read_flags(s) & KERNEL_THREAD) != 0;
     read_program(s);
     open_root(s);
-    str environment = read_proc(s, "environ", TEXT_BYTES);
+    str environment = read_proc(s, &s->mem, "environ", TEXT_BYTES);
     const char *name = variable(environment, "OTEL_SERVICE_NAME"),
                *attributes = variable(environment, "OTEL_RESOURCE_ATTRIBUTES");
     if (name && *name) s->config.service_name = name;
     if (attributes && environment_valid(attributes)) s->config.resource = attributes;
-    s->facts.cgroup = container_id_of(read_proc(s, "cgroup", 4096));
+    s->facts.cgroup = container_id_of(read_proc(s, &s->mem, "cgroup", 4096));
     uint64_t id[2] = {entropy_u64(), entropy_u64()};
     memcpy(s->facts.instance, id, sizeof id);
 }

@@ -5,6 +5,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,8 +95,63 @@ static void rules_follow_an_exec(void **state)
     table_files_close(w.files);
 }
 
+/* Returns whether a process is taken for a kernel thread. */
+static bool is_kernel_thread(pid_t pid)
+{
+    agent_config config = {0};
+    space_world w = {.config = &config, .now = BORN};
+    space *s = space_open((uint32_t)pid, BORN);
+    assert_non_null(s);
+    s->inner_pid = 0;
+    space_describe(s, &w);
+    bool is = s->kernel_thread;
+    assert_true(is || s->inner_pid == (uint32_t)pid);
+    space_close(s);
+    return is;
+}
+
+static void only_kernel_threads_belong_to_the_kernel(void **state)
+{
+    (void)state;
+    enum { GROUPS = 2000 };
+    gid_t groups[GROUPS];
+    for (gid_t i = 0; i < GROUPS; i++) groups[i] = 1000000000 + i;
+    int ready[2];
+    char c;
+    assert_int_equal(pipe(ready), 0);
+    assert_false(is_kernel_thread(getpid()));
+
+    pid_t grouped = fork();
+    assert_true(grouped >= 0);
+    if (!grouped) {
+        alarm(20);
+        (void)!setgroups(GROUPS, groups); /* only root has that many */
+        (void)!write(ready[1], "", 1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    assert_false(is_kernel_thread(grouped));
+    kill(grouped, SIGKILL);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)grouped, &info, WEXITED | WNOWAIT), 0);
+    assert_false(is_kernel_thread(grouped)); /* a zombie */
+    assert_int_equal(waitpid(grouped, NULL, 0), grouped);
+
+    char name[32] = "";
+    FILE *f = fopen("/proc/2/comm", "r");
+    if (f && fgets(name, sizeof name, f) && !strcmp(name, "kthreadd\n"))
+        assert_true(is_kernel_thread(2));
+    if (f) fclose(f);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rules_follow_an_exec)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_follow_an_exec),
+        cmocka_unit_test(only_kernel_threads_belong_to_the_kernel),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
