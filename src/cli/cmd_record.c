@@ -137,6 +137,7 @@ static exit_code finish(record_run *x, bool ran)
     module_cache_close(&r->modules);
     arena_free(&r->arena);
     temp_close();
+    record_release(x);
     if (!ran || !x->has_program) return c->worst;
     cli_flush(c);
     child_die_by_signal(r->end.status);

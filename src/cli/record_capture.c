@@ -96,6 +96,42 @@ static void show(record_run *x, uint64_t since)
 
 /* ---- waiting ---- */
 
+/* A second signal during the recording must not prevent the results, so the signals stay blocked
+ * until they are written; only ^C may then end kiln early, which removes the temporary files. */
+static sigset_t block_stops(record_run *x)
+{
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT), sigaddset(&stops, SIGTERM), sigaddset(&stops, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stops, x->stops_blocked ? NULL : &x->before);
+    x->stops_blocked = true;
+    return stops;
+}
+
+static void drop_pending(const sigset_t *stops)
+{
+    const struct timespec now = {0, 0};
+    while (sigtimedwait(stops, NULL, &now) > 0) continue;
+}
+
+void record_release(record_run *x)
+{
+    if (!x->stops_blocked) return;
+    sigset_t stops = block_stops(x);
+    drop_pending(&stops);
+    sigprocmask(SIG_SETMASK, &x->before, NULL);
+    x->stops_blocked = false;
+}
+
+static void permit_interrupt(record_run *x)
+{
+    sigset_t stops = block_stops(x);
+    drop_pending(&stops);
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &stops, NULL);
+}
+
 static bool is_stop(int sig) { return sig == SIGINT || sig == SIGTERM || sig == SIGHUP; }
 
 static void wait_for_end(record_run *x, const sigset_t *stops, uint64_t since)
@@ -116,10 +152,7 @@ static void wait_for_end(record_run *x, const sigset_t *stops, uint64_t since)
 
 bool record_wait(record_run *x, err *e)
 {
-    sigset_t stops, before;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGINT), sigaddset(&stops, SIGTERM), sigaddset(&stops, SIGHUP);
-    sigprocmask(SIG_BLOCK, &stops, &before);
+    sigset_t stops = block_stops(x);
     uint64_t since = monotonic();
     bool ok = recorder_start(x->recorder, e);
     if (ok) {
@@ -128,7 +161,7 @@ bool record_wait(record_run *x, err *e)
         cli_status(x->r.c, "%s", "");
         recorder_stop(x->recorder, &x->all);
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    permit_interrupt(x);
     return ok;
 }
 
@@ -148,10 +181,12 @@ static void *keep_gate(void *ctx)
     bool started = false;
     /* A file that is not a program is started a second time, by a shell. */
     for (int pid = 0; read(g->announce, &pid, sizeof pid) == (ssize_t)sizeof pid;) {
+        char refused = 1;
         g->ok = recorder_attach(g->x->recorder, (uint32_t)pid, &g->e) &&
                 (started || recorder_start(g->x->recorder, &g->e));
         started = g->ok;
-        (void)!write(g->gate, "", 1);
+        if (g->ok) refused = 0;
+        (void)!write(g->gate, &refused, 1);
     }
     return NULL;
 }
@@ -182,10 +217,15 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
     announce[1] = -1;
     pthread_join(thread, NULL);
     x->ran_ns = x->r.end.run_ns;
-    if (g.ok) recorder_stop(x->recorder, &x->all);
-    if (!ran) return err_in(e, "%s", x->r.path);
-    if (!g.ok) *e = g.e;
-    return g.ok;
+    (void)block_stops(x);
+    recorder_stop(x->recorder, &x->all);
+    permit_interrupt(x);
+    if (g.e.code) { /* the program was not started */
+        x->r.end.start_ns = 0;
+        *e = g.e;
+        return false;
+    }
+    return ran || err_in(e, "%s", x->r.path);
 }
 
 bool record_program(record_run *x, err *e)
