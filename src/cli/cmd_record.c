@@ -43,6 +43,10 @@ bool record_options(record_run *x, err *e)
     x->o.aggregate = o->aggregate;
     if (x->o.off_cpu && x->o.mode == RECORD_PERF)
         return err_set(e, ERR_USAGE, "--off-cpu needs BPF; leave out --mode perf");
+    if (x->o.aggregate && x->o.mode == RECORD_PERF)
+        return err_set(e, ERR_USAGE, "--aggregate needs BPF; leave out --mode perf");
+    if ((o->every || o->protocol) && !o->address)
+        return err_set(e, ERR_USAGE, "%s needs --to", o->every ? "--every" : "--protocol");
     x->o.flush_ns = o->address && !o->output && !o->html ? every : 0;
     return true;
 }
