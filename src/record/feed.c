@@ -232,8 +232,11 @@ static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
  * clock goes on; that of another thread with the same id begins again. */
 static void continue_clock(space_thread *t, const bpf_event *v)
 {
-    if (!t->left_at || !v->on_ns) return;
-    if (v->on_ns >= t->left_at) t->accounted = t->left_at;
+    if (!v->on_ns || t->accounted) return;
+    if (t->left_at && v->on_ns >= t->left_at)
+        t->accounted = t->left_at;
+    else
+        t->ended_at = 0; /* another thread */
     t->left_at = 0;
 }
 
@@ -263,7 +266,7 @@ static void on_event(void *ctx, const bpf_event *v)
     case BPF_EVENT_RUNNING: take_rest(f, s, t, v); break;
     case BPF_EVENT_EXIT:
         take_rest(f, s, t, v);
-        space_end_thread(s, v->tid);
+        space_end_thread(s, v->tid, recorder_unix(r, v->time));
         break;
     }
 }

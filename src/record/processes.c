@@ -146,8 +146,10 @@ static void end_process(recorder *r, uint32_t pid, uint64_t time)
 static void on_ended(void *ctx, uint32_t pid, uint32_t tid, uint64_t time)
 {
     recorder *r = ctx;
-    if (pid != tid) return;
     space *s = recorder_find(r, pid);
+    /* In BPF mode, the programs report the end of a thread, with its CPU time. */
+    if (s && !r->feed) space_mark_thread(s, tid, recorder_unix(r, time));
+    if (pid != tid) return;
     if (!process_is_alive(pid))
         end_process(r, pid, recorder_unix(r, time));
     else if (s)

@@ -25,8 +25,11 @@ enum {
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
     STATUS_BYTES = 1 << 20,       /* a process may have 65536 groups */
     STAT_BYTES = 4096,
+    THREADS_KEPT = 1024,      /* with fewer, threads that ended stay */
     KERNEL_THREAD = 0x200000, /* PF_KTHREAD */
 };
+
+#define KEEP_THREAD_NS (5 * NS_PER_S) /* events may arrive after the end */
 
 space *space_open(uint32_t pid, uint64_t time)
 {
@@ -263,21 +266,49 @@ static void set_name(space_thread *t, str name)
     t->named = z[0] != '\0';
 }
 
+static void index_thread(space *s, uint32_t at)
+{
+    uint64_t h = hash_mix(s->by_tid.seed, s->threads.v[at].about.tid);
+    uint32_t i = hash_first(&s->by_tid, h);
+    for (uint32_t k; hash_next(&s->by_tid, &i, h, &k); i++) continue;
+    hash_put(&s->by_tid, i, h, at);
+}
+
+/* Removes the threads that ended some time ago.  The index has no removal, so it is built again. */
+static void forget_threads(space *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->threads.n; i++) {
+        const space_thread *t = &s->threads.v[i];
+        if (!t->ended_at || s->thread_ended_at - t->ended_at < KEEP_THREAD_NS)
+            s->threads.v[n++] = *t;
+    }
+    if (n == s->threads.n) return;
+    s->threads.n = n;
+    memset(s->by_tid.slot, 0, ((size_t)s->by_tid.mask + 1) * sizeof *s->by_tid.slot);
+    s->by_tid.n = 0;
+    for (uint32_t at = 0; at < n; at++) index_thread(s, at);
+}
+
+/* Invalidates pointers to other threads. */
+static space_thread *add_thread(space *s, uint32_t tid)
+{
+    if (s->threads.n >= THREADS_KEPT && s->threads.n == s->threads.cap) forget_threads(s);
+    if (!hash_index_room(&s->by_tid, &s->mem)) return NULL;
+    space_thread *t = vec_push(&s->mem, &s->threads);
+    if (!t) return NULL;
+    t->about.tid = tid;
+    t->about.index = ++s->next_index;
+    index_thread(s, (uint32_t)(s->threads.n - 1));
+    return t;
+}
+
 space_thread *space_thread_of(space *s, uint32_t tid)
 {
-    uint64_t h = hash_mix(s->by_tid.seed, tid);
-    uint32_t at = find_thread(s, tid, h);
+    uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
     if (at == UINT32_MAX) {
-        if (!hash_index_room(&s->by_tid, &s->mem)) return NULL;
-        space_thread *t = vec_push(&s->mem, &s->threads);
-        if (!t) return NULL;
-        t->about.tid = tid;
-        t->about.index = ++s->next_index;
-        h = hash_mix(s->by_tid.seed, tid);
-        uint32_t i = hash_first(&s->by_tid, h);
-        for (uint32_t k; hash_next(&s->by_tid, &i, h, &k); i++) continue;
+        if (!add_thread(s, tid)) return NULL;
         at = (uint32_t)(s->threads.n - 1);
-        hash_put(&s->by_tid, i, h, at);
     }
     space_thread *t = &s->threads.v[at];
     if (!t->named) {
@@ -298,14 +329,24 @@ void space_name_thread(space *s, uint32_t tid, str name)
             memcpy(s->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
 }
 
+void space_mark_thread(space *s, uint32_t tid, uint64_t time)
+{
+    uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
+    if (at == UINT32_MAX) return;
+    s->threads.v[at].ended_at = time;
+    if (time > s->thread_ended_at) s->thread_ended_at = time;
+}
+
 /* Another thread may get the id, so the entry keeps its place but no thread has it any more. */
-void space_end_thread(space *s, uint32_t tid)
+void space_end_thread(space *s, uint32_t tid, uint64_t time)
 {
     uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
     if (at == UINT32_MAX) return;
     uint32_t index = ++s->next_index;
     uint64_t left_at = s->threads.v[at].accounted;
-    s->threads.v[at] = (space_thread){.about = {.tid = tid, .index = index}, .left_at = left_at};
+    s->threads.v[at] =
+        (space_thread){.about = {.tid = tid, .index = index}, .left_at = left_at, .ended_at = time};
+    if (time > s->thread_ended_at) s->thread_ended_at = time;
 }
 
 /* ---- stacks ---- */

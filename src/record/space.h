@@ -19,6 +19,7 @@ typedef struct space_thread {
     uint64_t left_at;    /* that clock when the former thread with this id ended; 0: none */
     size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
     uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
+    uint64_t ended_at;   /* 0: it runs */
     bool named;
     const uintptr_t *initial; /* frames at which it waited when the recording began; NULL: none */
     uint32_t n_initial;
@@ -47,6 +48,7 @@ typedef struct space {
     uint32_t rules_of;      /* `changes` when `rules` was built */
     VEC(space_thread) threads;
     hash_index by_tid;
+    uint64_t thread_ended_at; /* the latest end of a thread */
     uint32_t next_index;
     batch *batch;
     uint64_t start; /* of the batch */
@@ -84,10 +86,13 @@ void space_map(space *s, const image *m);
 /* Called when the process runs another program. */
 void space_exec(space *s, uint64_t time);
 
-/* Returns the thread, added if necessary; NULL when out of memory. */
+/* Returns the thread, added if necessary; NULL when out of memory.  Adding one invalidates pointers
+ * to others. */
 space_thread *space_thread_of(space *s, uint32_t tid);
 void space_name_thread(space *s, uint32_t tid, str name);
-void space_end_thread(space *s, uint32_t tid); /* keeps `accounted` as left_at */
+/* Notes that the thread has ended; samples of it may follow. */
+void space_mark_thread(space *s, uint32_t tid, uint64_t time);
+void space_end_thread(space *s, uint32_t tid, uint64_t time); /* keeps `accounted` as left_at */
 
 /* Writes the path of its root directory, which stays valid after its end if it is a container's. */
 const char *space_root(const space *s, char out[64]);

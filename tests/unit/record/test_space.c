@@ -147,11 +147,34 @@ static void only_kernel_threads_belong_to_the_kernel(void **state)
     close(ready[1]);
 }
 
+/* A server may start threads all the time. */
+static void ended_threads_are_forgotten(void **state)
+{
+    (void)state;
+    enum { THREADS = 200000 };
+    space *s = space_open((uint32_t)getpid(), BORN);
+    assert_non_null(s);
+    space_thread *first = space_thread_of(s, (uint32_t)getpid());
+    assert_non_null(first);
+    uint32_t index = first->about.index;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        uint32_t tid = 5000000 + i; /* above any real id */
+        space_thread *t = space_thread_of(s, tid);
+        assert_non_null(t);
+        assert_int_equal(t->about.tid, tid);
+        space_end_thread(s, tid, BORN + i * UINT64_C(1000000));
+    }
+    assert_int_equal(space_thread_of(s, (uint32_t)getpid())->about.index, index);
+    assert_true(s->threads.n < 20000);
+    space_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_follow_an_exec),
         cmocka_unit_test(only_kernel_threads_belong_to_the_kernel),
+        cmocka_unit_test(ended_threads_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
