@@ -155,6 +155,7 @@ static void count(recorder *r)
     r->n.ring_full = (r->feed ? r->n.ring_full : 0) + p.lost;
     r->n.threads_lost = (r->feed ? r->n.threads_lost : 0) + p.threads_lost;
     r->n.user_only = !r->feed && p.user_only;
+    r->n.mappings_lost = r->world.mappings_lost;
     r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 

@@ -51,6 +51,7 @@ typedef struct record_opts {
     X(truncated, "stacks truncated at the frame limit")                                            \
     X(broken, "stacks that ended before the first function of their thread")                       \
     X(tables_over, "unwind tables evicted to stay within the memory limit")                        \
+    X(mappings_lost, "mappings forgotten early, so their code has no names: too many at once")     \
     X(failed, "profiles that could not be built: no memory")
 
 typedef struct recorded {

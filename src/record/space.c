@@ -195,7 +195,15 @@ bool space_read_maps(space *s, space_world *w)
     bool first = !s->maps_at;
     s->maps_at = w->now;
     /* Samples that are older than the reading belong to the same mappings. */
-    if (!images_refresh(&s->images, first ? s->mapped_at : w->now, NULL)) return false;
+    uint64_t born = first ? s->mapped_at : w->now;
+    err e = {0};
+    bool ok = images_refresh(&s->images, born, &e);
+    if (!ok && e.code == ERR_MEMORY) {
+        w->mappings_lost += space_forget_maps(s, w->now);
+        ok = images_refresh(&s->images, born, &e);
+        w->mappings_lost += !ok;
+    }
+    if (!ok) return false;
     for (size_t i = 0; i < s->images.v.n; i++) after += s->images.v.v[i].gone != 0;
     read_published(s);
     if (s->images.v.n == before && gone == after) return false;
@@ -221,16 +229,24 @@ void space_inherit(space *s, const space *parent)
 }
 
 /* A new mapping replaces whatever was at its addresses. */
-void space_map(space *s, const image *m)
+bool space_map(space *s, const image *m)
 {
     for (size_t i = 0; i < s->images.v.n; i++) {
         image *x = &s->images.v.v[i];
         bool same = x->start == m->start && x->end == m->end && str_eq(x->path, m->path);
-        if (!x->gone && same) return;
+        if (!x->gone && same) return true;
         if (!x->gone && x->start < m->end && m->start < x->end) x->gone = m->born;
     }
-    if (!images_put(&s->images, m)) return;
+    if (!images_put(&s->images, m)) return false;
     changed(s);
+    return true;
+}
+
+size_t space_forget_maps(space *s, uint64_t time)
+{
+    size_t before = s->images.v.n;
+    images_forget(&s->images, time, true);
+    return before - s->images.v.n;
 }
 
 void space_exec(space *s, uint64_t time)

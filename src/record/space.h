@@ -68,6 +68,7 @@ typedef struct space_world {
      * thousands of processes. */
     space *ruled[RULED_MAX];
     size_t next_ruled;
+    uint64_t mappings_lost; /* forgotten while samples may refer to them, or never stored */
 } space_world;
 
 NODISCARD space *space_open(uint32_t pid, uint64_t time);
@@ -81,8 +82,10 @@ void space_describe(space *s, space_world *w);
 bool space_read_maps(space *s, space_world *w);
 /* Copies the mappings of the process that forked this one. */
 void space_inherit(space *s, const space *parent);
-/* Adds a mapping that the kernel reported. */
-void space_map(space *s, const image *m);
+/* Adds a mapping that the kernel reported.  Returns false when the list is full. */
+NODISCARD bool space_map(space *s, const image *m);
+/* Forgets the mappings that ended before this time, and returns their number. */
+size_t space_forget_maps(space *s, uint64_t time);
 /* Called when the process runs another program. */
 void space_exec(space *s, uint64_t time);
 

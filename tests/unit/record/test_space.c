@@ -169,12 +169,36 @@ static void ended_threads_are_forgotten(void **state)
     space_close(s);
 }
 
+/* Mappings that come and go fill the list; those that ended make room. */
+static void mappings_that_ended_make_room(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    space *s = space_open((uint32_t)getpid(), BORN);
+    assert_non_null(s);
+    unsigned full = 0;
+    for (uint64_t i = 0; i < MANY; i++) {
+        image x = {.start = 0x1000, .end = 0x2000, .born = BORN + i, .path = STR("/a")};
+        x.offset = i;
+        x.path = i % 2 ? STR("/a") : STR("/b");
+        if (space_map(s, &x)) continue;
+        full++;
+        assert_true(space_forget_maps(s, BORN + i) > 100);
+        assert_true(space_map(s, &x));
+    }
+    assert_true(full > 0 && full < MANY / 100);
+    const image *last = images_find(&s->images, 0x1000, 0);
+    assert_true(last && !last->gone && last->offset == MANY - 1);
+    space_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_follow_an_exec),
         cmocka_unit_test(only_kernel_threads_belong_to_the_kernel),
         cmocka_unit_test(ended_threads_are_forgotten),
+        cmocka_unit_test(mappings_that_ended_make_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
