@@ -44,6 +44,10 @@ bool record_options(record_run *x, err *e)
     x->o.aggregate = o->aggregate;
     if (x->o.off_cpu && x->o.mode == RECORD_PERF)
         return err_set(e, ERR_USAGE, "--off-cpu needs BPF; leave out --mode perf");
+    if (x->o.aggregate && x->o.mode == RECORD_PERF)
+        return err_set(e, ERR_USAGE, "--aggregate needs BPF; leave out --mode perf");
+    if ((o->every || o->protocol) && !o->address)
+        return err_set(e, ERR_USAGE, "%s needs --to", o->every ? "--every" : "--protocol");
     x->o.flush_ns = o->address && !o->output && !o->html ? every : 0;
     return true;
 }
@@ -139,6 +143,7 @@ static exit_code finish(record_run *x, bool ran)
     module_cache_close(&r->modules);
     arena_free(&r->arena);
     temp_close();
+    record_release(x);
     if (!ran || !x->has_program) return c->worst;
     cli_flush(c);
     child_die_by_signal(r->end.status);

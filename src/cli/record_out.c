@@ -103,6 +103,10 @@ static void put_notes(run *r, buf *t)
         buf_printf(t, "perf events instead of BPF: %s", x->all.why_perf);
         run_item(r, PAINT_DIM, "more", t);
     }
+    if (x->o.aggregate && !x->all.bpf) {
+        buf_z(t, "--aggregate has no effect with perf events");
+        run_item(r, PAINT_DIM, "more", t);
+    }
 }
 
 static void put_empty(run *r, buf *t)

@@ -33,12 +33,12 @@ struct feed {
 
 /* ---- mappings ---- */
 
-static bool map_image(feed *f, const char *root, const image *x, bpf_mapping *out)
+static bool map_image(feed *f, uint32_t pid, const char *root, const image *x, bpf_mapping *out)
 {
     recorder *r = f->r;
     struct stat st;
     err e = {0};
-    str elf = tables_file(r->world.files, root, x->path, &st);
+    str elf = tables_file(r->world.files, (int)pid, root, x, &st);
     table_key key = {.dev = st.st_dev,
                      .ino = st.st_ino,
                      .size = (uint64_t)st.st_size,
@@ -95,7 +95,7 @@ static void publish(feed *f, space *s)
     (void)space_root(s, root);
     for (size_t i = 0; i < s->images.v.n && n < MAPPINGS_MAX; i++) {
         const image *x = &s->images.v.v[i];
-        if (!x->gone && x->path.n) n += map_image(f, root, x, &f->mappings[n]);
+        if (!x->gone && x->path.n) n += map_image(f, s->pid, root, x, &f->mappings[n]);
     }
     qsort(f->mappings, n, sizeof *f->mappings, by_start);
     size_t kept = 0;
@@ -245,6 +245,8 @@ static void on_event(void *ctx, const bpf_event *v)
         r->n.batch_full += observed;
         return;
     }
+    /* Samples of an ending thread follow its end shortly; later ones are of another with its id. */
+    if (t->ended_at && recorder_unix(r, v->time) > t->ended_at + NS_PER_S) t->ended_at = 0;
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);
@@ -257,7 +259,7 @@ static void on_event(void *ctx, const bpf_event *v)
     case BPF_EVENT_RUNNING: take_rest(f, s, t, v); break;
     case BPF_EVENT_EXIT:
         take_rest(f, s, t, v);
-        space_end_thread(s, v->tid);
+        space_end_thread(s, v->tid, recorder_unix(r, v->time));
         break;
     }
 }

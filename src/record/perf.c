@@ -122,14 +122,13 @@ static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
 static bool refused(const perf_source *s, int why, err *e)
 {
     if (why == EACCES || why == EPERM) {
-        const char *what = s->o.target != PERF_PIDS ? "to record other users' processes"
-                           : s->o.kernel ? "to record kernel stacks, or another user's process"
-                                         : "to record another user's process";
-        return err_sys(
-            e, why,
-            "the kernel permits no perf events here: %s it needs root, CAP_PERFMON, or a "
-            "lower kernel.perf_event_paranoid",
-            what);
+        const char *what = s->o.target != PERF_PIDS ? "recording other users' processes"
+                           : s->o.kernel ? "recording kernel stacks or another user's process"
+                                         : "recording another user's process";
+        return err_sys(e, why,
+                       "the kernel refused perf events: %s requires root, CAP_PERFMON, or a lower "
+                       "kernel.perf_event_paranoid",
+                       what);
     }
     if ((why == EBADF || why == ENOENT) && s->o.target == PERF_CGROUP)
         return err_sys(e, 0, "%s is not a cgroup with the perf_event controller", s->o.cgroup);

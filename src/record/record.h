@@ -31,7 +31,7 @@ typedef struct record_opts {
     uint64_t flush_ns;       /* interval of deliveries; 0: at the end, or when memory is full */
     const agent_config *config;
     /* Adds names to a model before it is encoded.  root: the root directory of the process, NULL if
-     * it is kiln's; perf_map: its perf map, NULL for the default name. */
+     * it is kiln's; perf_map: its perf map below that root, NULL for the default name. */
     bool (*name)(void *ctx, model *m, const char *root, const char *perf_map, arena *a, err *e);
     /* Receives the profiles of a process as OTLP, in the recorder thread; owns *bytes. */
     void (*profile)(void *ctx, uint32_t pid, buf *bytes);
@@ -58,6 +58,7 @@ typedef struct record_opts {
     X(truncated, "stacks truncated at the frame limit")                                            \
     X(broken, "stacks that ended before the first function of their thread")                       \
     X(tables_over, "unwind tables or mappings left out to stay within the memory limit")           \
+    X(mappings_lost, "mappings forgotten early, so their code has no names: too many at once")     \
     X(failed, "profiles that could not be built: no memory")
 
 typedef struct recorded {

@@ -206,7 +206,8 @@ static uint32_t perf_map_place(places *p, str path)
     place *x = &p->v.v[at];
     begin_place(p, x, &id);
     snprintf(z, sizeof z, "%.*s", STR_ARG(path));
-    module_open_perf_map(&x->m, z);
+    bool given = p->o->perf_map && !p->o->perf_map_found;
+    module_open_perf_map(&x->m, z, given, &p->o->module);
     end_place(x);
     return at;
 }
