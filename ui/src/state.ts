@@ -2,11 +2,12 @@
 import { ColorBy } from './draw/palette';
 import { Filter, LabelFilter } from './model/filter';
 import { readPath, writePath } from './model/reference';
+import { Transform, readTransform, writeTransform } from './model/transforms';
 import { DATED } from './model/units';
 
-export type View = 'flame' | 'table' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
+export type View = 'flame' | 'table' | 'tree' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
 export type Compare = 'off' | 'share' | 'absolute';
-export const VIEWS: View[] = ['flame', 'table', 'sandwich', 'chart', 'lanes', 'heat', 'labels'];
+export const VIEWS: View[] = ['flame', 'table', 'tree', 'sandwich', 'chart', 'lanes', 'heat', 'labels'];
 
 export interface State {
     view: View;
@@ -22,6 +23,8 @@ export interface State {
     selected: number; // frame; 0: none
     zoom: string[]; // the path from the root (model/reference.ts)
     filter: Filter;
+    transforms: Transform[]; // in the order of their application
+    inverted: boolean; // flame graph and call tree begin with the leaves
     window: [number, number] | null; // the range that the flame chart shows, ns after Dataset.timeBase
     sort: string; // column of the table, '-' in front: ascending
     theme: 'auto' | 'light' | 'dark';
@@ -41,6 +44,8 @@ export const initial = (compared: boolean): State => ({
     selected: 0,
     zoom: [],
     filter: { labels: [], time: null },
+    transforms: [],
+    inverted: false,
     window: null,
     sort: compared ? 'change' : 'self',
     theme: 'auto',
@@ -89,6 +94,8 @@ export function writeFragment(s: State, compared: boolean, names: FrameNames, fa
     put('sel', s.selected ? names.write(s.selected) : '', '');
     for (const z of writePath(s.zoom)) q.append('zoom', z);
     for (const l of s.filter.labels) q.append(l.not ? 'not' : 'label', `${l.key}=${l.value}`);
+    for (const t of s.transforms) q.append('t', writeTransform(t));
+    put('invert', s.inverted ? '1' : '', '');
     if (s.filter.time) q.set('time', writeRange(s.filter.time, names));
     if (s.window) q.set('window', writeRange(s.window, names));
     put('sort', s.sort, d.sort);
@@ -147,6 +154,8 @@ export function readFragment(text: string, compared: boolean, names: FrameNames,
             labels: [...q.getAll('label').map((l) => label(l, false)), ...q.getAll('not').map((l) => label(l, true))],
             time: readRange(q.get('time'), names),
         },
+        transforms: q.getAll('t').flatMap((t) => readTransform(t) ?? []),
+        inverted: q.get('invert') === '1',
         window: readRange(q.get('window'), names),
         sort: q.get('sort') ?? d.sort,
     };

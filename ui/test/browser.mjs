@@ -138,7 +138,7 @@ async function person() {
         same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
         same(
             (await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(),
-            'flame,table,sandwich,chart,heat,labels',
+            'flame,table,tree,sandwich,chart,heat,labels',
             'tabs',
         );
         must((await page.innerText('.title')).includes('checkout'), 'the service is not named');
@@ -146,7 +146,7 @@ async function person() {
     await check('search: share of the total, dimmed boxes, in the address', async () => {
         await page.keyboard.press('/');
         await page.keyboard.type('scoring');
-        await textIs(page, '.search output', /^[1-9]\d*(\.\d+)?%$/, 'no share of the total');
+        await textIs(page, '.search output', /^[1-9]\d* · [1-9]\d*(\.\d+)?%$/, 'no share of the total');
         await inAddress(page, 'q=scoring');
         await page.keyboard.press('Escape');
         await gone(page, '.search output', 'Esc does not end the search');
@@ -168,7 +168,7 @@ async function person() {
         await page.mouse.move(5, 5);
     });
     await check('views: each by click and by key', async () => {
-        for (const [i, v] of ['flame', 'table', 'sandwich', 'chart', 'heat', 'labels'].entries()) {
+        for (const [i, v] of ['flame', 'table', 'tree', 'sandwich', 'chart', 'heat', 'labels'].entries()) {
             await page.click(`[data-tab=${v}]`);
             await viewIs(page, v);
             await page.keyboard.press('1');
@@ -323,7 +323,7 @@ async function person() {
         same(await page.$$eval('img', (i) => i.length), 0, 'images');
         same(
             (await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(),
-            'flame,table,sandwich',
+            'flame,table,tree,sandwich',
             'tabs',
         );
     });

@@ -345,3 +345,26 @@ export function pathOf(t: Tree, node: number): number[] {
     for (let i = node; i > 0; i = t.parent[i]) out.push(i);
     return out.reverse();
 }
+
+/** Returns the node with the largest total of a frame, inside the subtree of `below` if the frame occurs there; 0: the
+ *  frame does not occur. */
+export function largestOf(t: Tree, frame: number, below = 0): number {
+    let best = 0,
+        inside = 0;
+    const from = t.x[below],
+        to = from + t.w[below];
+    for (let i = 1; i < t.n; i++) {
+        if (t.frame[i] !== frame) continue;
+        if (!best || Math.abs(t.total[i]) > Math.abs(t.total[best])) best = i;
+        if (t.depth[i] < t.depth[below] || t.x[i] < from || t.x[i] + t.w[i] > to) continue;
+        if (!inside || Math.abs(t.total[i]) > Math.abs(t.total[inside])) inside = i;
+    }
+    return inside || best;
+}
+
+/** Returns the node to zoom to so that `node` fills at least `share` of the width, with as many callers as possible. */
+export function zoomFor(t: Tree, node: number, share: number): number {
+    let out = node;
+    for (let i = t.parent[node]; i >= 0 && t.w[node] >= share * t.w[i]; i = t.parent[i]) out = i;
+    return out;
+}

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Details as Found, detailsOf } from '../model/details';
 import { Session } from '../model/session';
 import { Table } from '../model/table';
+import { Reshape } from '../model/transforms';
 import { Tree } from '../model/tree';
 import { percent, signedPercent, withUnit } from '../model/units';
 import { Profile } from '../otlp/types';
@@ -14,6 +15,7 @@ export interface DetailsProps {
     session: Session;
     profile: Profile;
     filter: Filter;
+    reshape: Reshape | null;
     tree: Tree;
     table: Table;
     whole: number;
@@ -68,7 +70,7 @@ export function Details(p: DetailsProps) {
         { d, session } = found.of === of ? found : { d: NOTHING, session: p.session };
     useEffect(() => {
         const timer = setTimeout(
-            () => setFound({ of, session: p.session, d: detailsOf(p.session, p.profile, p.filter, p.tree, f) }),
+            () => setFound({ of, session: p.session, d: detailsOf(p.session, p.profile, p.filter, p.tree, f, p.reshape) }),
             60,
         );
         return () => clearTimeout(timer);

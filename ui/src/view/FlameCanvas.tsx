@@ -4,7 +4,8 @@ import { Scene, contentHeight, levelTop, nodeAt, paint, ROW, rowFor } from '../d
 import { ColorBy, Palette } from '../draw/palette';
 import { Drawn, carry } from '../model/carry';
 import { Frames } from '../model/frames';
-import { Tree } from '../model/tree';
+import { Tree, largestOf } from '../model/tree';
+import { isMenuKey } from './FrameMenu';
 import { context, timed, useMedia, useSize } from './hooks';
 import { NodeTip } from './NodeTip';
 
@@ -23,6 +24,7 @@ export interface FlameProps {
     onSelect(frame: number, node: number): void;
     onZoom(node: number): void;
     onOpen?(frame: number): void; // a double click
+    onMenu?(node: number, x: number, y: number): void;
     fixed?: boolean; // as high as its rows, which have the minimum height
     skipRoot?: boolean;
 }
@@ -114,6 +116,14 @@ export function FlameCanvas(p: FlameProps) {
         if (p.up) e.scrollTop = all - e.clientHeight - fromRoot.current;
     }, [all, p.up, size.height]);
     useLayoutEffect(draw);
+    // A function that was selected elsewhere, or by the search, is shown at its largest box.
+    useEffect(() => {
+        const i =
+            node >= 0 && p.tree.frame[node] === p.selected ? 0 : p.selected && largestOf(p.tree, p.selected, p.zoom);
+        if (!i || !height) return;
+        setNode(i);
+        show(i);
+    }, [p.frames.key(p.selected), !height]); // newer data number the frames differently
     // The first drawing of a large picture runs code that the browser has not compiled yet. Drawing it again while the page
     // is idle makes the first zoom as fast as later ones.
     useEffect(() => {
@@ -158,7 +168,12 @@ export function FlameCanvas(p: FlameProps) {
         else if (e.key === 'ArrowLeft') level(i - 1) && go(i - 1);
         else if (e.key === 'ArrowRight') level(i + 1) && go(i + 1);
         else if (e.key === 'Enter') p.onZoom(i);
-        else if (e.key === 'Backspace') p.onZoom(Math.max(t.parent[p.zoom], 0));
+        else if (isMenuKey(e) && p.onMenu && i > 0) {
+            const r = canvas.current!.getBoundingClientRect(),
+                s = scene(),
+                x = ((t.x[i] - s.x0) / (s.x1 - s.x0 || 1)) * s.width;
+            p.onMenu(i, r.left + Math.max(x, 0) + 8, r.top + levelTop(s, t.depth[i]) + rowHeight);
+        } else if (e.key === 'Backspace') p.onZoom(Math.max(t.parent[p.zoom], 0));
         else return;
         e.preventDefault();
         e.stopPropagation();
@@ -185,6 +200,15 @@ export function FlameCanvas(p: FlameProps) {
                     style={{ cursor: over >= 0 ? 'pointer' : 'default' }}
                     onMouseMove={(e) => setHover({ x: e.clientX, y: e.clientY })}
                     onMouseLeave={() => setHover(null)}
+                    onContextMenu={(e) => {
+                        const i = at(e);
+                        if (i <= 0 || !p.onMenu) return;
+                        e.preventDefault();
+                        setHover(null);
+                        setNode(i);
+                        p.onSelect(p.tree.frame[i], i);
+                        p.onMenu(i, e.clientX, e.clientY);
+                    }}
                     onDblClick={(e) => at(e) >= 0 && p.onOpen?.(p.tree.frame[at(e)])}
                     onClick={(e) => {
                         const i = at(e);

@@ -6,12 +6,14 @@ import { count, duration, percent, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
+import { SearchBox } from './SearchBox';
 import type { Found } from './useFound';
 import { Patch } from './useViewState';
 
 export const TITLES: Record<View, string> = {
     flame: 'Flame graph',
     table: 'Table',
+    tree: 'Call tree',
     sandwich: 'Sandwich',
     chart: 'Flame chart',
     heat: 'Heat map',
@@ -28,6 +30,9 @@ export interface HeaderProps {
     view: View;
     result: TreeResult;
     found: Found;
+    only: boolean;
+    onStep(by: number): void;
+    onOnly(): void;
     search: RefObject<HTMLInputElement>;
     whole: number; // the sum without filters
     about: string[] | null; // the page around the viewer names the service; this is the rest
@@ -74,7 +79,7 @@ export function Header(h: HeaderProps) {
     );
     const { session: s, state, result } = h,
         p = s.profile(h.choice),
-        filtered = state.filter.labels.length > 0 || state.filter.time;
+        filtered = state.filter.labels.length > 0 || state.filter.time || state.transforms.length > 0;
     return (
         <header class={h.about ? 'head brief' : 'head'}>
             <div class="title">
@@ -111,22 +116,18 @@ export function Header(h: HeaderProps) {
                     </button>
                 ))}
             </nav>
-            <div class="search">
-                <input
-                    ref={h.search}
-                    type="search"
-                    placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'}
-                    aria-label="Search"
-                    value={state.search}
-                    spellcheck={false}
-                    onInput={(e) => h.patch({ search: e.currentTarget.value })}
-                />
-                {h.found.match ? (
-                    <output>{h.found.total === null ? '…' : percent(h.found.total, result.total)}</output>
-                ) : (
-                    <kbd>/</kbd>
-                )}
-            </div>
+            <SearchBox
+                input={h.search}
+                placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'}
+                text={state.search}
+                found={h.found}
+                selected={state.selected}
+                whole={result.total}
+                only={h.only}
+                onSearch={(text) => h.patch({ search: text })}
+                onStep={h.onStep}
+                onOnly={h.onOnly}
+            />
             {!h.about && (
                 <button
                     class="icon"

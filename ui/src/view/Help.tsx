@@ -1,10 +1,15 @@
 const KEYS: [string, string][] = [
     ['/', 'search; /…/ is a regular expression'],
-    ['n  N', 'next and previous match'],
+    ['n  N', 'next and previous match; Enter in the search field, too'],
+    ['o', 'only stacks that match the search, or all again'],
     ['← → ↑ ↓', 'move between boxes or rows; in the flame chart, move in time'],
-    ['Enter', 'zoom to the box; in the table, show callers and callees'],
+    ['Enter', 'zoom to the box; in the table and the call tree, show callers and callees'],
+    ['*', 'in the call tree, open the hottest path; ← and → close and open a row'],
+    ['m  Shift+F10', 'menu of the selected frame: focus, merge, drop, collapse; its letters choose'],
+    ['u', 'undo the last transform'],
+    ['v', 'inverted: callers above each function'],
     ['Backspace', 'zoom out by one level'],
-    ['Esc', 'clear the search, then the zoom, the selection, the filters'],
+    ['Esc', 'clear the search, then the zoom, the selection, the transforms, the filters'],
     ['+  −', 'zoom the flame chart'],
     ['i', 'icicle: show the root at the top'],
     ['s', 'callers and callees of the selected function'],
@@ -42,7 +47,7 @@ export function Help(p: { live: boolean; onClose(): void }) {
                 <h3>Keys</h3>
                 <table>
                     <tbody>
-                        {[[p.live ? '1 … 7' : '1 … 6', 'switch the view'], ...KEYS].map(([k, what]) => (
+                        {[[p.live ? '1 … 8' : '1 … 7', 'switch the view'], ...KEYS].map(([k, what]) => (
                             <tr key={k}>
                                 <td>
                                     {k.split('  ').map((x) => (

@@ -23,6 +23,7 @@ export interface SandwichProps {
     match: Uint8Array | null;
     selected: number;
     onSelect(frame: number): void;
+    onMenu(frame: number, x: number, y: number): void;
 }
 
 const LIST = 12;
@@ -79,6 +80,7 @@ function Half(p: SandwichProps & { side: Tree; up: boolean; label: string }) {
             onSelect={() => {}}
             onZoom={(n) => setZoom({ of, path: pathOf(p.side, n).map((i) => p.refs.step(p.side.frame[i])) })}
             onOpen={p.onSelect}
+            onMenu={(i, x, y) => p.onMenu(p.side.frame[i], x, y)}
         />
     );
 }

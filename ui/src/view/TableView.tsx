@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { Frames } from '../model/frames';
 import { Table } from '../model/table';
 import { percent, signedPercent, withUnit } from '../model/units';
+import { isMenuKey } from './FrameMenu';
 import { useSize } from './hooks';
 import { placeOf } from './NodeTip';
 
@@ -53,6 +54,7 @@ export interface TableProps {
     onSort(s: string): void;
     onSelect(frame: number): void;
     onOpen(frame: number): void;
+    onMenu(frame: number, x: number, y: number): void;
 }
 
 export function TableView(p: TableProps) {
@@ -94,6 +96,13 @@ export function TableView(p: TableProps) {
     const move = (e: KeyboardEvent) => {
         const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -1e9, End: 1e9 }[e.key];
         if (e.key === 'Enter' && p.selected) return p.onOpen(p.selected);
+        if (isMenuKey(e) && at >= 0) {
+            const r = box.current!.querySelector('.row.selected .name')?.getBoundingClientRect();
+            p.onMenu(p.selected, r?.left ?? 0, r?.bottom ?? 0);
+            e.preventDefault();
+            e.stopPropagation();
+            return;
+        }
         if (!step || !rows.length) return;
         p.onSelect(rows[Math.min(Math.max(at + step, 0), rows.length - 1)]);
         e.preventDefault();
@@ -158,6 +167,11 @@ export function TableView(p: TableProps) {
                             class={f === p.selected ? 'row selected' : 'row'}
                             onClick={() => p.onSelect(f)}
                             onDblClick={() => p.onOpen(f)}
+                            onContextMenu={(e) => {
+                                e.preventDefault();
+                                p.onSelect(f);
+                                p.onMenu(f, e.clientX, e.clientY);
+                            }}
                         >
                             {cols.slice(0, -1).map((c) => number(c, f))}
                             <td

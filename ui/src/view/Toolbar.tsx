@@ -76,6 +76,17 @@ export function Toolbar({ session: s, choosing, state, view, colors, color, patc
                     </select>
                 </label>
             )}
+            {(view === 'flame' || view === 'tree') && (
+                <label class="check">
+                    <input
+                        type="checkbox"
+                        checked={state.inverted}
+                        data-do="invert"
+                        onChange={(e) => patch({ inverted: e.currentTarget.checked, zoom: [] })}
+                    />{' '}
+                    Inverted
+                </label>
+            )}
             {view === 'flame' && (
                 <label class="check">
                     <input
