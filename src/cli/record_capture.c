@@ -18,7 +18,7 @@
 enum {
     TICK_MS = 100,
     STATUS_MS = 500,
-    LIVE_BYTES = 20 << 20, /* for the index of a program, while profiles are sent */
+    LIVE_BYTES = 12 << 20, /* for the index of a program, while profiles are sent */
     LIVE_DEBUG = 6 << 20,  /* larger debug information is not read: names without lines */
 };
 

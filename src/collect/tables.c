@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-enum { FILES = 1024, COMPILED_BYTES = 16 << 20, HELD_BYTES = 8 << 20 };
+enum { FILES = 1024, COMPILED_BYTES = 16 << 20, HELD_BYTES = 3 << 20 };
 
 typedef struct table_file {
     dev_t dev;

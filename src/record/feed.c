@@ -12,7 +12,7 @@
 
 enum {
     MAPPINGS_MAX = 8192,    /* per process; code in others counts as generated at run time */
-    TABLE_BYTES = 20 << 20, /* node with its libraries needs 5 MiB */
+    TABLE_BYTES = 16 << 20, /* node with its libraries needs 5 MiB */
     STACK_BYTES = 5 << 20,
     FRAMES_MAX = 127, /* of the BPF walk */
 };

@@ -22,7 +22,7 @@ enum {
      * code of a busy machine may not fit, and compiling would take more time than it saves. */
     RETRY_S = 20,
     COMPILE_BYTES =
-        40 << 20, /* memory of the compiler; walks through larger files are handed over */
+        28 << 20, /* memory of the compiler; walks through larger files are handed over */
 };
 
 typedef struct table_file {
