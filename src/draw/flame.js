@@ -48,18 +48,58 @@ probe.textContent = 'M'.repeat(40);
 const char = measure(probe) / 40 || 6.6;
 probe.remove();
 
+// ---- names: the rules of label.c ----
 const cells = s => { let n = 0; for (const c of s) n += c > '\u10ff' && c !== '…' ? 2 : 1; return n; };
-// Like name_short in package.c: without the directories of a path and the package of a class.
-const brief = name => name.replace(/^[^(<[{\s"']*\/(?=.)/, '').replace(/^(?:[a-z_][\w$]*\.)+(?=[A-Z][\w$]*\.)/, '');
+const brief = name => {
+    const path = name.replace(/^[^(<[{ \t"']*\/(?!0x)(?=[^(<[{ \t"'])/, '');
+    return path !== name ? path : name.replace(/^(?:(?![A-Z])[\w$/\u0080-\uffff]*\.)+(?=[A-Z][\w$/\u0080-\uffff]*\.)/, '');
+};
+function clipped(s, room) {
+    if (cells(s) <= room) return s;
+    let out = '', n = 0;
+    for (const c of s) if ((n += cells(c)) < room) out += c; else break;
+    return out + '…';
+}
+function tailOf(s, room) {
+    const all = [...s];
+    while (cells(all.join('')) > room) all.shift();
+    return all.join('');
+}
+function argumentsAt(name) {
+    const s = name.replace(/ const$/, '');
+    let at = s.length - 1, depth = 0;
+    if (s[at] !== ')') return name.length;
+    for (; at >= 0; at--) {
+        if (s[at] === ')') depth++;
+        if (s[at] === '(' && !--depth) break;
+    }
+    return at < 1 || at + 2 >= s.length || ' .:/('.includes(s[at - 1]) ? name.length : at;
+}
+function ownAt(s) {
+    for (let i = s.length - 1, depth = 0; i > 0; i--) {
+        if (')>]}'.includes(s[i])) depth++;
+        if ('(<[{'.includes(s[i])) depth--;
+        if (depth) continue;
+        if (s[i] === '.' || s[i] === '/') return i;
+        if (s[i] === ':' && s[i - 1] === ':') return i - 1;
+    }
+    return 0;
+}
+function middle(s, own, room) {
+    const name = s.slice(own), fits = room >= 8 && own && cells(name) <= Math.floor(room * 2 / 3);
+    const end = fits ? name : room < 12 ? '' : tailOf(s, Math.floor(room / 3));
+    return clipped(s.slice(0, s.length - end.length), room - cells(end)) + end;
+}
 function fit(name, room) {
     room = Math.floor(room);
     if (cells(name) <= room) return name;
-    name = brief(name);
-    if (cells(name) <= room) return name;
-    let out = '', n = 0;
-    for (const c of name) if ((n += cells(c)) < room) out += c; else break;
-    return out + '…';
+    const s = brief(name);
+    if (cells(s) <= room) return s;
+    const hash = /::h[0-9a-f]{16}$/.exec(s)?.index, kept = s.slice(0, hash ? hash + 7 : argumentsAt(s));
+    for (const mark of kept === s ? [] : hash ? ['…'] : ['(…)', '…']) if (cells(kept + mark) <= room) return kept + mark;
+    return middle(kept, ownAt(hash ? s.slice(0, hash) : kept), room);
 }
+// ---- places ----
 function place(b, x, w) {
     const y = top + row * (icicle ? b.depth : rows - 1 - b.depth), room = (w - 8) / char;
     if (b.at !== x) b.rect.setAttribute('x', Math.round((b.at = x) * 100) / 100);

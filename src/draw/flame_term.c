@@ -3,7 +3,7 @@
 #include "draw/flame_term.h"
 
 #include "draw/human.h"
-#include "draw/package.h"
+#include "draw/label.h"
 #include "draw/palette.h"
 #include "draw/text.h"
 #include "base/ban.h"
@@ -88,11 +88,12 @@ static str figure(drawing *d, uint32_t node)
 
 static void put_label(drawing *d, uint32_t node, size_t room)
 {
-    str name = flame_name(d->f, node), more = figure(d, node);
-    if (text_columns(name) > room) name = name_short(name);
+    str whole = flame_name(d->f, node), more = figure(d, node);
+    str name = text_columns(whole) > room ? name_short(whole) : whole;
     size_t used = text_columns(name), needed = text_columns(more);
     if (!more.n || used + 1 + needed > room) {
-        text_padded(d->b, name, room);
+        size_t n = name_cut(d->b, whole, room);
+        text_repeat(d->b, " ", room - n);
         return;
     }
     text_clipped(d->b, name, used);

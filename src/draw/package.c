@@ -27,26 +27,6 @@ static size_t last_slash(str s)
     return s.n;
 }
 
-/* Returns the position of the class in java.util.HashMap.put, after a package in lower case. */
-static size_t class_at(str name)
-{
-    size_t begin = 0;
-    for (size_t i = 0; i < name.n && (is_word(name.p[i]) || name.p[i] == '.'); i++) {
-        if (name.p[i] != '.') continue;
-        if (is_upper(name.p[begin])) return begin;
-        begin = i + 1;
-    }
-    return 0;
-}
-
-str name_short(str name)
-{
-    size_t n = last_slash(head_of(name));
-    if (n < name.n) name.p += n, name.n -= n;
-    n = class_at(name);
-    return (str){name.p + n, name.n - n};
-}
-
 /* Removes the return type of `int ns::f(int)`. A return type with brackets stays. */
 static str without_return_type(str name)
 {

@@ -19,6 +19,3 @@ str library_of(str mapping);
  * code of the kernel (also for names that end in "_[k]"), the package in the name, the library, the
  * package of the source file ("@scope/pkg" below node_modules, or the file itself), "". */
 str package_at(str name, str mapping, str file);
-
-/* Returns the name without its package, for narrow places: "pkg.(*T).Run", "HashMap.put". */
-str name_short(str name);

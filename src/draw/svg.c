@@ -1,7 +1,7 @@
 /* The parts that all SVGs share. */
 #include "draw/svg.h"
 
-#include "draw/package.h"
+#include "draw/label.h"
 #include "draw/text.h"
 #include "draw/xml.h"
 #include "base/ban.h"
@@ -42,8 +42,11 @@ static void put_clipped(buf *b, str s, size_t n)
 
 void svg_name(buf *b, str name, size_t n)
 {
-    if (text_columns(name) > n) name = name_short(name);
-    put_clipped(b, name, n);
+    buf cut = {0};
+    name_cut(&cut, name, n);
+    if (cut.failed) b->failed = true;
+    xml_text(b, buf_view(&cut));
+    buf_free(&cut);
 }
 
 void svg_line(buf *b, const char *class_name, double x, double y, str text, double room)

@@ -82,6 +82,14 @@ size_t text_clipped(buf *b, str s, size_t width)
     return column + 1;
 }
 
+str text_tail(str s, size_t width)
+{
+    size_t left = text_columns(s), at = 0;
+    bool harmful;
+    for (size_t n; at < s.n && left > width; at += n) left -= width_at(s, at, &n, &harmful);
+    return (str){s.p + at, s.n - at};
+}
+
 void text_padded(buf *b, str s, size_t width)
 {
     for (size_t n = text_clipped(b, s, width); n < width; n++) buf_putc(b, ' ');

@@ -11,6 +11,9 @@ size_t text_columns(str s);
  * become `?`; text that does not fit ends in an ellipsis.  Returns the columns used. */
 size_t text_clipped(buf *b, str s, size_t width);
 
+/* Returns the longest end of s that text_clipped writes in at most `width` columns. */
+str text_tail(str s, size_t width);
+
 /* Appends s like text_clipped, padded with spaces to `width`. */
 void text_padded(buf *b, str s, size_t width);
 

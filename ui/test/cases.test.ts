@@ -1,8 +1,9 @@
-// tests/support/flame_cases.txt: packages, trees and colours on which C and the viewer agree. The file describes its lines.
+// tests/support/flame_cases.txt: packages, labels, trees and colours on which C and the viewer agree. The file describes its lines.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Fitter, shortName } from '../src/draw/label';
 import { boxOf, groupOf, huesOf, stepOf } from '../src/draw/palette';
 import { libraryOf, packageAt } from '../src/model/package';
 import { noFilter } from '../src/model/filter';
@@ -12,6 +13,16 @@ import { FIRST, Message, profilesData } from './write';
 
 const file = join(process.env['KILN_SRC'] ?? '..', 'tests/support/flame_cases.txt');
 const GREY = 12;
+
+/** Columns of a terminal. */
+const fitter = new Fitter((c) => (/[\u1100-\u115f\u2e80-\uffdc]/.test(c) ? 2 : 1));
+
+/** The same functions of the script of SVGs. */
+const script = readFileSync(join(process.env['KILN_SRC'] ?? '..', 'src/draw/flame.js'), 'utf8'),
+    ofSvg = new Function(`${/\/\/ ---- names:[^]*?(?=\/\/ ---- places)/.exec(script)![0]}; return { brief, fit };`)() as {
+        brief(name: string): string;
+        fit(name: string, room: number): string;
+    };
 
 function dataset(folded: string[]) {
     const strings = [''],
@@ -69,7 +80,7 @@ function nodes(stacks: string[], base: string[], order: 'name' | 'value'): strin
     return out;
 }
 
-test('packages, trees and colours are those of the C code', () => {
+test('packages, labels, trees and colours are those of the C code', () => {
     let order: 'name' | 'value' = 'name',
         stacks: string[] = [],
         base: string[] = [],
@@ -79,7 +90,13 @@ test('packages, trees and colours are those of the C code', () => {
         if (!word || word.startsWith('#')) continue;
         if (word === 'package') assert.equal(packageAt(f[0], f[1], f[2]), f[3], line);
         else if (word === 'library') assert.equal(libraryOf(f[0]), f[1], line);
-        else if (word === 'step') {
+        else if (word === 'short') {
+            assert.equal(shortName(f[0]), f[1], line);
+            assert.equal(ofSvg.brief(f[0]), f[1], `flame.js: ${line}`);
+        } else if (word === 'cut') {
+            assert.equal(fitter.name(f[0], Number(f[1])), f[2], line);
+            assert.equal(ofSvg.fit(f[0], Number(f[1])), f[2], `flame.js: ${line}`);
+        } else if (word === 'step') {
             const [after, before, size, baseSize, step] = f.map(Number);
             assert.equal(stepOf(after, before, size, baseSize), step, line);
         } else if (word === 'tree') order = f[0] as 'name' | 'value';

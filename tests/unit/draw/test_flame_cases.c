@@ -1,8 +1,10 @@
-/* Reads tests/support/flame_cases.txt: packages, trees and colours that the C code and the
+/* Reads tests/support/flame_cases.txt: packages, labels, trees and colours that the C code and the
  * viewer must both produce. */
 #include "draw/flame.h"
+#include "draw/label.h"
 #include "draw/package.h"
 #include "draw/palette.h"
+#include "draw/text.h"
 #include "format/format.h"
 
 #include "../../support/test.h"
@@ -33,6 +35,15 @@ static void check_view(const char *what, const char *of, str got, const char *wa
 {
     if (!str_eq(got, str_of(want)))
         fail_msg("%s of %s is '%.*s', expected '%s'", what, of, STR_ARG(got), want);
+}
+
+static void check_cut(const char *name, size_t width, const char *want)
+{
+    buf b = {0};
+    size_t n = name_cut(&b, str_of(name), width);
+    check_view("cut", name, buf_view(&b), want);
+    assert_int_equal(n, text_columns(buf_view(&b)));
+    buf_free(&b);
 }
 
 static void read_folded(str text, arena *a, document *out)
@@ -124,6 +135,10 @@ static void take_line(flame_case *c, char *text)
         check_view("package", field[1], package, field[4]);
     } else if (!strcmp(field[0], "library")) {
         check_view("library", field[1], library_of(str_of(field[1])), field[2]);
+    } else if (!strcmp(field[0], "short")) {
+        check_view("short name", field[1], name_short(str_of(field[1])), field[2]);
+    } else if (!strcmp(field[0], "cut")) {
+        check_cut(field[1], (size_t)atoi(field[2]), field[3]);
     } else if (!strcmp(field[0], "step")) {
         double v[4];
         for (size_t i = 0; i < 4; i++) v[i] = strtod(field[1 + i], NULL);

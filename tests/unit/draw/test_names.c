@@ -1,35 +1,9 @@
-/* Short names, XML text, columns of text, colours of terminals. */
-#include "draw/package.h"
+/* XML text, columns of text, colours of terminals. */
 #include "draw/palette.h"
 #include "draw/text.h"
 #include "draw/xml.h"
 
 #include "../../support/test.h"
-
-/* Packages and libraries are tested by test_flame_cases.c. */
-static void test_short_names(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name, *brief;
-    } cases[] = {
-        {"github.com/a/b/pkg.(*T).Run", "pkg.(*T).Run"},
-        {"net/http.(*conn).serve.func1", "http.(*conn).serve.func1"},
-        {"main.(*T).Run", "main.(*T).Run"},
-        {"java/util/HashMap.put", "HashMap.put"},
-        {"java.util.HashMap.put", "HashMap.put"},
-        {"std::vector<int>::at(int)", "std::vector<int>::at(int)"},
-        {"operator new(unsigned long)", "operator new(unsigned long)"},
-        {"/", "/"},
-        {"", ""},
-        {".", "."},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        str s = name_short(str_of(cases[i].name));
-        if (!str_eq(s, str_of(cases[i].brief)))
-            fail_msg("short name of %s is '%.*s'", cases[i].name, STR_ARG(s));
-    }
-}
 
 static void test_numbers(void **state)
 {
@@ -99,7 +73,6 @@ static void test_256(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short_names),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_256),

@@ -29,22 +29,105 @@ export class Fitter {
         return cut >= 2 ? text.slice(0, cut) + '…' : '';
     }
 
-    /** Returns the whole name if it fits, else its short form, else the beginning of the short form. */
+    private readonly cuts = new Map<string, Cut>();
+
+    /** The width of a text; more than `most` when it is wider than that. */
+    private widthOf(text: string, most: number): number {
+        let w = 0;
+        for (let i = 0; i < text.length && w <= most; i++) w += this.width(text.charCodeAt(i));
+        return w;
+    }
+
+    /** Returns the longest end of a text that fits. */
+    private tail(text: string, px: number): string {
+        let at = text.length,
+            w = 0;
+        while (at > 0 && (w += this.width(text.charCodeAt(at - 1))) <= px) at--;
+        if (text.charCodeAt(at) >= 0xdc00 && text.charCodeAt(at) < 0xe000) at++;
+        return text.slice(at);
+    }
+
+    /** Returns the beginning and the end of a text. `own` is where the name of the function itself begins. */
+    private middle(text: string, own: number, px: number): string {
+        const name = text.slice(own),
+            columns = px / this.width(0x6e),
+            fits = columns >= LEAST_OWN && own > 0 && this.widthOf(name, px) <= (px * 2) / 3,
+            tail = fits ? name : columns >= LEAST_TAIL ? this.tail(text, px / 3) : '';
+        if (!tail) return this.fit(text, px);
+        return this.fit(text.slice(0, text.length - tail.length), px - this.widthOf(tail, px)) + tail;
+    }
+
+    /** Returns a name that fits. A name that is too wide loses, in this order: its package, the text of its arguments and
+     *  most digits of a Rust hash, and then its middle, so that the function, `$0` of a lambda and other endings remain.
+     *  src/draw/label.c has the same rules. */
     name(name: string, px: number): string {
-        const whole = this.fit(name, px);
-        if (whole === name) return whole;
-        const s = shortName(name);
-        return s === name ? whole : this.fit(s, px);
+        const fits = (text: string) => this.widthOf(text, px) <= px;
+        if (fits(name)) return name;
+        let c = this.cuts.get(name);
+        if (!c) this.cuts.set(name, (c = cutOf(name)));
+        if (fits(c.short)) return c.short;
+        const marked = c.marks.find((m) => fits(c.kept + m));
+        return marked ? c.kept + marked : this.middle(c.kept, c.own, px);
     }
 }
 
-/** Returns a name without package and arguments: java.util.HashMap.get → HashMap.get, a::b<c>::d(e) → b<c>::d. */
+const LEAST_OWN = 8, // characters: narrower boxes show only the beginning
+    LEAST_TAIL = 12, // the same for names whose own part does not fit
+    HASH = /::h[0-9a-f]{16}$/,
+    HASH_SHOWN = 4;
+
+/** The parts of a name that narrower boxes keep. */
+interface Cut {
+    short: string;
+    kept: string; // without the text of arguments and most of the hash
+    own: number; // where the name of the function itself begins in `kept`
+    marks: string[]; // replace what is missing, if there is room
+}
+
+function cutOf(name: string): Cut {
+    const short = shortName(name),
+        hash = HASH.exec(short);
+    if (hash) {
+        const end = hash.index;
+        return { short, kept: short.slice(0, end + 3 + HASH_SHOWN), own: ownAt(short.slice(0, end)), marks: ['…'] };
+    }
+    const end = argumentsAt(short),
+        kept = short.slice(0, end);
+    return { short, kept, own: ownAt(kept), marks: end < short.length ? ['(…)', '…'] : [] };
+}
+
+/** Returns the position of the arguments at the end of `ns::f(int) const`; the length if there are none. operator() and
+ *  (anonymous namespace) are not arguments. */
+function argumentsAt(name: string): number {
+    const s = name.replace(/ const$/, '');
+    if (!s.endsWith(')')) return name.length;
+    let at = s.length - 1;
+    for (let depth = 0; at >= 0; at--) {
+        if (s[at] === ')') depth++;
+        if (s[at] === '(' && !--depth) break;
+    }
+    const none = at < 1 || at + 2 >= s.length || ' .:/('.includes(s[at - 1]);
+    return none ? name.length : at;
+}
+
+/** Returns the position of the last separator outside brackets: `::drop`, `.Run`; 0 if there is none. */
+function ownAt(name: string): number {
+    let depth = 0;
+    for (let i = name.length - 1; i > 0; i--) {
+        const c = name[i];
+        if (')>]}'.includes(c)) depth++;
+        if ('(<[{'.includes(c)) depth--;
+        if (depth) continue;
+        if (c === '.' || c === '/') return i;
+        if (c === ':' && name[i - 1] === ':') return i - 1;
+    }
+    return 0;
+}
+
+/** Returns a name without its package: java.util.HashMap.get → HashMap.get, net/http.(*conn).serve → http.(*conn).serve. The
+ *  slash in Foo$$Lambda/0x00007f is not part of a path. */
 export function shortName(name: string): string {
-    const go = /\/([^/]+)$/.exec(name.replace(/\(\*?[^)]*\)/, (m) => m.replaceAll('/', '\u0001')));
-    let s = go ? go[1].replaceAll('\u0001', '/') : name;
-    const parts = s.split('.');
-    const type = parts.findIndex((p) => /^[A-Z]/.test(p));
-    if (!go && parts.length >= 3 && type > 0 && !s.includes('(')) s = parts.slice(type).join('.');
-    if (s.includes('::')) s = s.replace(/\(.*$/, '');
-    return s || name;
+    const path = name.replace(/^[^(<[{ \t"']*\/(?!0x)(?=[^(<[{ \t"'])/, '');
+    if (path.length < name.length) return path;
+    return name.replace(/^(?:(?![A-Z])[\w$/\u0080-\uffff]*\.)+(?=[A-Z][\w$/\u0080-\uffff]*\.)/, '');
 }
