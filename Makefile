@@ -10,7 +10,7 @@ TORTURE_S ?= 1800
 DIFF_PAIRS ?= 50
 SOAK_MIN ?= 60
 
-.PHONY: build run test test-real test-install test-diff bench soak fuzz torture mutate lint format asan tsan coverage install uninstall clean help
+.PHONY: build run test test-real test-install test-diff test-page bench soak fuzz torture mutate lint format asan tsan coverage install uninstall clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -55,6 +55,11 @@ test-diff: ## kiln diff on real recordings under load: DIFF_PAIRS (50) pairs of 
 	@tools/need test
 	@tools/build gcc
 	@tests/real/diff --pairs $(DIFF_PAIRS)
+
+test-page: ## axe-core on every view of the page and of reports: light and dark, wide and narrow (5 min)
+	@tools/need test
+	@tools/build gcc
+	@KILN=build/kiln KILN_SRC=. node ui/test/axe.mjs
 
 mutate: ## deliberate bugs, one at a time: the tests must notice each of them (20 min)
 	@tools/need test
