@@ -258,7 +258,7 @@ async function person(url) {
             grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
         await textIs(page, '[data-fact=samples]', new RegExp(`^${grouped(stored.samples)}$`), 'samples');
         await textIs(page, '[data-fact=waiting] b', new RegExp(`^${grouped(stored.raw_items)}$`), 'backlog');
-        await textIs(page, '[data-fact=bytes]', /of 10 GiB.*stored for 7 days/, 'retention');
+        await textIs(page, '[data-fact=bytes]', /of 10 GiB.*kept for 7 days/, 'retention');
         await textIs(page, '[data-fact=queue]', /requests open/, 'queue');
         await shot(page, 'health');
     });

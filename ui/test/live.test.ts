@@ -315,6 +315,8 @@ test('facts about a profile: comments of both kinds, temporality, attributes, th
             { key: 'pprof.profile.comment.0', value: 'three' },
             { key: 'pprof.profile.comments', value: 'not one' },
             { key: 'kiln.aggregation_temporality', value: 'cumulative' },
+            { key: 'kiln.sum.samples', value: 3 },
+            { key: 'kiln.sum.squares', value: 9 },
             { key: 'limit', value: 7, unit: 'By' },
         ],
         { format: 'jfr', bytes: 15 },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boxAt, visibleBoxes } from '../src/draw/boxes';
 import { Fitter, shortName } from '../src/draw/label';
-import { placeName } from '../src/model/frames';
+import { Frames, placeName } from '../src/model/frames';
 import { defaultProfile, typeRank } from '../src/model/default_type';
 import { observations } from '../src/model/observed';
 import { sandwichOf } from '../src/model/sandwich';
@@ -233,4 +233,13 @@ test('observations of samples', () => {
     assert.equal(of({ period: 1e7 }, [3e7, 1e7], [[1, 2], []]), 3);
     assert.equal(of({ type: 'samples', unit: 'count' }, [5, 6], [[], []]), 11);
     assert.equal(of({ type: 'inuse_space', unit: 'bytes', period: 512 }, [5000, 600], [[], []]), 2);
+});
+
+test('an address has one name, with its library, which the search finds', () => {
+    const f = new Frames(),
+        inside = f.intern('+0x12', '', 'libx.so', '', '', -1),
+        outside = f.intern('0x7f00', '', 'libx.so', '', '', -1),
+        alone = f.intern('0x7f00', '', '', '', '', -1);
+    assert.deepEqual([inside, outside, alone].map((i) => f.name[i]), ['libx.so+0x12', 'libx.so 0x7f00', '0x7f00']);
+    assert.deepEqual([...f.match('LIBX')!], [0, 1, 1, 0]);
 });

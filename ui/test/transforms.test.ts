@@ -22,7 +22,7 @@ class Fixture {
         return text.split(';').map((x) => (x === '?' ? this.noStack : this.frame(x)));
     }
     names(list: number[]): string {
-        return list.map((f) => this.frames.label[f]).join(';');
+        return list.map((f) => this.frames.name[f]).join(';');
     }
     /** The stack after the transforms; 'dropped' if it is. */
     after(text: string, ...list: Transform[]): string {

@@ -109,7 +109,7 @@ function boxes(g: CanvasRenderingContext2D, s: ChartScene, { lane: l, rows }: Pl
                 }
                 if (w < 26) return;
                 g.fillStyle = s.palette.text;
-                ink.text(s.frames.label[f], left, top, w);
+                ink.text(s.frames.name[f], left, top, w);
             },
             (px, pw) => {
                 g.globalAlpha = 0.7;

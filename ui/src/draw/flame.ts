@@ -109,7 +109,7 @@ export function paint(g: CanvasRenderingContext2D, s: Scene): void {
                 if (w < TEXT_PX) return;
                 g.fillStyle = p.text;
                 g.globalAlpha = s.match && !hit ? 0.6 : 1;
-                ink.text(s.frames.label[t.frame[i]], left, y, w, s.row);
+                ink.text(s.frames.name[t.frame[i]], left, y, w, s.row);
             },
             (px, pw) => {
                 g.globalAlpha = 0.7;

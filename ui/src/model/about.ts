@@ -5,6 +5,7 @@ import { bytes } from './units';
 
 const COMMENT = /^pprof\.profile\.comment(\.\d+)?$/; // the OpenTelemetry Collector numbers comments
 const TEMPORALITY = 'kiln.aggregation_temporality';
+const INTERNAL = /^kiln\.sum\./; // of profiles that a server added up: for tests of noise, not for readers
 
 export interface About {
     comments: string[];
@@ -30,7 +31,7 @@ export function aboutFrom(list: Attribute[], original: { format: string; bytes: 
                 if (!out.comments.includes(text)) out.comments.push(text);
             }
         else if (key === TEMPORALITY) out.temporality = valueText(value);
-        else out.attributes.push({ key, text: valueText(value) + (unit ? ` ${unit}` : '') });
+        else if (!INTERNAL.test(key)) out.attributes.push({ key, text: valueText(value) + (unit ? ` ${unit}` : '') });
     if (original.format || original.bytes)
         out.original = `${original.format || '(no name)'}, ${bytes(original.bytes)}`;
     return out;

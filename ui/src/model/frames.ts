@@ -4,8 +4,7 @@ import { Dataset, Mapping } from '../otlp/types';
 import { baseName, packageAt } from './package';
 
 export class Frames {
-    name: string[] = ['all'];
-    label: string[] = ['all']; // the text in a box; for an address, with its library
+    name: string[] = ['all']; // for an address, with its library
     file: string[] = [''];
     library: string[] = ['']; // the mapped file, without its directories
     package: string[] = [''];
@@ -31,15 +30,15 @@ export class Frames {
         if (id === undefined) {
             id = this.name.length;
             this.ids.set(key, id);
-            this.name.push(name);
-            this.label.push(library && /^\+?0x/.test(name) ? `${library}${name[0] === '+' ? '' : ' '}${name}` : name);
+            const shown = library && /^\+?0x/.test(name) ? `${library}${name[0] === '+' ? '' : ' '}${name}` : name;
+            this.name.push(shown);
             this.file.push(file);
             this.library.push(library);
             this.package.push(packageAt(startLine < 0 ? '' : name, library, file));
             this.kind.push(kind);
             this.systemName.push(systemName === name ? '' : systemName);
             this.startLine.push(Math.max(startLine, 0));
-            this.lower.push(name.toLowerCase());
+            this.lower.push(shown.toLowerCase());
         }
         return id;
     }

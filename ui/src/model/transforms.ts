@@ -2,7 +2,7 @@
 // the tree is built. They apply in the order in which they were chosen. `kiln` has the same operations as options
 // (docs/query.md), in a fixed order.
 //
-// A frame is identified by its label, so that a link is valid in other pages, and frames of one name are treated alike,
+// A frame is identified by its name, so that a link is valid in other pages, and frames of one name are treated alike,
 // as in `kiln top`.
 import { Frames } from './frames';
 
@@ -22,7 +22,7 @@ export type Kind =
 
 export interface Transform {
     kind: Kind;
-    name: string; // of a frame (its label), a package or a library, or the text of a search
+    name: string; // of a frame, a package or a library, or the text of a search
     path: string; // of a subtree: the number of its frames and their hash; otherwise ''
 }
 
@@ -82,10 +82,10 @@ const pathText = (n: number, hash: number): string => `${n}.${(hash >>> 0).toStr
 /** Focuses on the node at the end of `path`, frames from the root of the shown tree. */
 export function subtreeOf(frames: Frames, path: number[], inverted: boolean): Transform {
     let h = START;
-    for (const f of path) h = step(h, labelHash(frames.label[f]));
+    for (const f of path) h = step(h, labelHash(frames.name[f]));
     return {
         kind: inverted ? 'callers' : 'subtree',
-        name: frames.label[path[path.length - 1]],
+        name: frames.name[path[path.length - 1]],
         path: pathText(path.length, h),
     };
 }
@@ -123,7 +123,7 @@ function onPath(frames: Frames, t: Transform): Reshape {
     const [depth, hash] = t.path.split('.'),
         most = Number(depth),
         wanted = parseInt(hash, 36) | 0,
-        of = Int32Array.from(frames.label, labelHash),
+        of = Int32Array.from(frames.name, labelHash),
         fromLeaf = t.kind === 'callers';
     return (stack, n, lines) => {
         if (n < most || !most) return -1;
@@ -174,13 +174,13 @@ function stepOf(frames: Frames, t: Transform, noStack: number): Reshape {
         case 'library':
             return keep(orNoStack(mark(frames.library), 1), 1);
         case 'merge':
-            return keep(orNoStack(mark(frames.label), 0), 0);
+            return keep(orNoStack(mark(frames.name), 0), 0);
         case 'resource':
             return intoLibrary(mark(frames.library), libraryFrame(frames, t.name));
         case 'recursion':
-            return withoutRecursion(mark(frames.label));
+            return withoutRecursion(mark(frames.name));
     }
-    const of = t.kind === 'search' ? frames.match(t.name) : mark(frames.label);
+    const of = t.kind === 'search' ? frames.match(t.name) : mark(frames.name);
     if (!of) return (_, n) => n; // an empty search
     switch (t.kind) {
         case 'function':

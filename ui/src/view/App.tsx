@@ -20,7 +20,7 @@ import { ChartView } from './ChartView';
 import { Details } from './Details';
 import { FlameCanvas } from './FlameCanvas';
 import { FrameMenu, MenuAt } from './FrameMenu';
-import { Header } from './Header';
+import { Header, TITLES } from './Header';
 import { HeatView } from './HeatView';
 import { Help } from './Help';
 import { timed, useMedia } from './hooks';
@@ -29,6 +29,7 @@ import { LabelsView } from './LabelsView';
 import { Legend } from './Legend';
 import { SandwichView } from './SandwichView';
 import { TableView } from './TableView';
+import { VIEW_ID } from './Tabs';
 import { Toolbar } from './Toolbar';
 import { TransformBar } from './TransformBar';
 import { useFound } from './useFound';
@@ -254,7 +255,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 <DiffLegend palette={palette} tree={tree} shares={state.compare === 'share'} />
             )}
             <main>
-                <div class="view" data-view={view}>
+                <div class="view" data-view={view} id={VIEW_ID} role="tabpanel" aria-label={TITLES[view]}>
                     {around && !hasTime(profile) && needsTimes(view) ? (
                         around.instead
                     ) : around && view === 'heat' ? (

@@ -181,7 +181,7 @@ export function CallTreeView(p: CallTreeProps) {
                         {t.count[i] ? (isOpen ? '▾' : '▸') : ''}
                     </i>
                     <i class="swatch" style={{ background: p.color(f) }} />
-                    <b>{frames.label[f]}</b>
+                    <b>{frames.name[f]}</b>
                     <span class="dim">{frames.library[f] || frames.file[f]?.replace(/^.*[\\/]/, '')}</span>
                 </span>
             </div>

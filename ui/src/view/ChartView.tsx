@@ -8,9 +8,11 @@ import { Filter } from '../model/filter';
 import { threadsOf } from '../model/labels';
 import { Session } from '../model/session';
 import { Reshape } from '../model/transforms';
-import { duration, utc } from '../model/units';
+import { count, duration, utc } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { context, timed, useSize } from './hooks';
+import { Cursor } from './Cursor';
+import { ChartCursor, moveBox } from './moves';
 import { placeOf } from './NodeTip';
 import { Tip } from './Tip';
 
@@ -48,6 +50,8 @@ export function ChartView(p: ChartProps) {
     const [opened, setOpened] = useState<Map<string, number>>(new Map());
     const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
     const [mark, setMark] = useState<[number, number] | null>(null); // pixels, while a time range is being selected
+    const [cursor, setCursor] = useState<(ChartCursor & { of: Chart }) | null>(null), // moved by keys
+        keyed = cursor?.of === chart ? cursor : null;
     const drag = useRef<{
         x: number;
         y: number;
@@ -190,8 +194,11 @@ export function ChartView(p: ChartProps) {
     };
     const key = (e: KeyboardEvent) => {
         const [a, b] = view,
-            span = b - a;
-        if (e.key === 'ArrowLeft') show(a - span / 5, b - span / 5);
+            span = b - a,
+            to = e.shiftKey ? null : moveBox(places, keyed, e.key, a);
+        if (to) goTo(to);
+        else if (keyed && e.key === 'Enter') open(keyed, e.shiftKey);
+        else if (e.key === 'ArrowLeft') show(a - span / 5, b - span / 5);
         else if (e.key === 'ArrowRight') show(a + span / 5, b + span / 5);
         else if (e.key === '+' || e.key === '=') show(a + span / 4, b - span / 4);
         else if (e.key === '-') show(a - span / 2, b + span / 2);
@@ -199,6 +206,55 @@ export function ChartView(p: ChartProps) {
         e.preventDefault();
         e.stopPropagation();
     };
+    /** The times at which the box under the cursor begins and ends; null: a heading. */
+    const timesOf = (c: ChartCursor): [number, number] | null => {
+        const l = places[c.lane].lane.layers?.[c.depth];
+        return l && c.depth >= 0 ? [l.x[c.box], l.x[c.box] + l.w[c.box]] : null;
+    };
+    const goTo = (c: ChartCursor) => {
+        const t = timesOf(c),
+            span = view[1] - view[0];
+        setCursor({ ...c, of: chart });
+        if (t && (t[1] <= view[0] || t[0] >= view[1])) show(t[0] - span / 4, t[0] + (span * 3) / 4);
+    };
+    /** Zooms to a box, or selects its time; opens or closes the lane of a heading. */
+    const open = (c: ChartCursor, select: boolean) => {
+        const t = timesOf(c),
+            place = places[c.lane];
+        if (!t) return setOpened((m) => new Map(m).set(place.lane.name, nextRows(place)));
+        if (select) return p.onTime(t);
+        p.onSelect(place.lane.layers![c.depth].frame[c.box]);
+        show(...t);
+    };
+    const cursorBox = (c: ChartCursor) => {
+        const top = AXIS + places[c.lane].top,
+            t = timesOf(c),
+            x = (v: number) => Math.min(Math.max(((v - view[0]) / (view[1] - view[0])) * size.width, 0), size.width);
+        if (!t) return { left: 0, top, width: size.width, height: HEAD };
+        return { left: x(t[0]), top: top + HEAD + c.depth * ROW, width: x(t[1]) - x(t[0]), height: ROW };
+    };
+    const cursorText = (c: ChartCursor): string => {
+        const { lane: l, rows, levels } = places[c.lane],
+            t = timesOf(c);
+        if (!t)
+            return `Thread ${l.name}: ${count(l.n)} observations, ${rows ? `${rows} of ${levels} levels shown` : 'closed'}`;
+        return `${p.session.frames.name[l.layers![c.depth].frame[c.box]]}: ${duration(t[1] - t[0])} from ${duration(t[0] - chart.from)}, level ${c.depth + 1}, thread ${l.name}`;
+    };
+    /** The tooltip of a box. */
+    const boxText = (frame: number, from: number, length: number) => (
+        <>
+            <b>{p.session.frames.name[frame]}</b>
+            <div class="dim">
+                {[placeOf(p.session.frames, frame), p.session.frames.library[frame]].filter(Boolean).join(' · ')}
+            </div>
+            <div class="dim">{utc(bound.set.timeBase + BigInt(Math.round(from)), true)}</div>
+            <div>
+                {duration(length)} from {duration(from - chart.from)}
+            </div>
+        </>
+    );
+    const marked = keyed && size.width && timesOf(keyed) ? keyed : null,
+        markedLayer = marked && places[marked.lane].lane.layers![marked.depth];
     const at = hover && look({ clientX: hover.x, clientY: hover.y }),
         layer = at && at.box >= 0 ? at.place.lane.layers![at.depth] : null;
     return (
@@ -207,7 +263,8 @@ export function ChartView(p: ChartProps) {
             ref={box}
             tabIndex={0}
             role="application"
-            aria-label="Flame chart"
+            aria-label="Flame chart. Arrow keys move from box to box, Enter zooms or opens a thread, Shift+Enter selects the time, Shift with arrow keys moves in time, plus and minus zoom."
+            onBlur={() => setCursor(null)}
             onScroll={draw}
             onKeyDown={key}
         >
@@ -220,20 +277,20 @@ export function ChartView(p: ChartProps) {
                     onPointerLeave={() => setHover(null)}
                     onDblClick={() => p.onWindow(null)}
                 />
+                <Cursor
+                    name="chart"
+                    at={keyed && size.width ? cursorBox(keyed) : null}
+                    text={keyed ? cursorText(keyed) : ''}
+                >
+                    {keyed && markedLayer
+                        ? boxText(markedLayer.frame[keyed.box], markedLayer.x[keyed.box], markedLayer.w[keyed.box])
+                        : keyed && cursorText(keyed)}
+                </Cursor>
                 {mark && <div class="mark" style={{ left: `${mark[0]}px`, width: `${mark[1] - mark[0]}px` }} />}
             </div>
             {layer && hover && at && (
                 <Tip x={hover.x} y={hover.y}>
-                    <b>{p.session.frames.name[layer.frame[at.box]]}</b>
-                    <div class="dim">
-                        {[placeOf(p.session.frames, layer.frame[at.box]), p.session.frames.library[layer.frame[at.box]]]
-                            .filter(Boolean)
-                            .join(' · ')}
-                    </div>
-                    <div class="dim">{utc(bound.set.timeBase + BigInt(Math.round(layer.x[at.box])), true)}</div>
-                    <div>
-                        {duration(layer.w[at.box])} from {duration(layer.x[at.box] - chart.from)}
-                    </div>
+                    {boxText(layer.frame[at.box], layer.x[at.box], layer.w[at.box])}
                 </Tip>
             )}
         </div>

@@ -114,7 +114,7 @@ export function Details(p: DetailsProps) {
                 {fact('Source', place)}
                 {fact('Package', frames.package[f])}
                 {fact('Library', frames.library[f])}
-                {fact('Kind', frames.kind[f])}
+                {fact('Frame type', frames.kind[f])}
                 {fact('Symbol', frames.systemName[f])}
                 {fact('Build id', d.buildId)}
             </dl>
@@ -141,7 +141,7 @@ export function Details(p: DetailsProps) {
                         </tbody>
                         <thead>
                             <tr>
-                                <th />
+                                <th>Line</th>
                                 <th class="number">self</th>
                                 <th class="number">total</th>
                             </tr>

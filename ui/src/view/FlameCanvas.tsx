@@ -7,7 +7,8 @@ import { Frames } from '../model/frames';
 import { Tree, largestOf } from '../model/tree';
 import { isMenuKey } from './FrameMenu';
 import { context, timed, useMedia, useSize } from './hooks';
-import { NodeTip } from './NodeTip';
+import { NodeTip, nodeText } from './NodeTip';
+import { Spoken } from './Spoken';
 
 export interface FlameProps {
     tree: Tree;
@@ -45,6 +46,7 @@ export function FlameCanvas(p: FlameProps) {
         setNode = (i: number) => setCursor({ of: drawn, node: i });
     const fromRoot = useRef(0); // pixels between the root and the lower edge, when the root is at the bottom
     let over = -1; // the node below the pointer
+    const [byKeys, setByKeys] = useState(false); // the cursor was moved by keys
     const view = useRef({ x0: 0, x1: 1, tree: null as Tree | null, timer: 0 });
     const color = useMemo(() => p.palette.byNode(p.tree, p.frames, p.color), [p.palette, p.tree, p.frames, p.color]);
     const top = p.skipRoot ? 1 : 0,
@@ -152,6 +154,7 @@ export function FlameCanvas(p: FlameProps) {
     const go = (i: number) => {
         if (i < 0) return;
         setNode(i);
+        setByKeys(true);
         show(i);
         p.onSelect(p.tree.frame[i], i);
     };
@@ -174,11 +177,22 @@ export function FlameCanvas(p: FlameProps) {
                 x = ((t.x[i] - s.x0) / (s.x1 - s.x0 || 1)) * s.width;
             p.onMenu(i, r.left + Math.max(x, 0) + 8, r.top + levelTop(s, t.depth[i]) + rowHeight);
         } else if (e.key === 'Backspace') p.onZoom(Math.max(t.parent[p.zoom], 0));
+        else if (e.key === 's' && node > 0 && p.onOpen) p.onOpen(t.frame[node]);
         else return;
         e.preventDefault();
         e.stopPropagation();
     };
 
+    const marked = byKeys && canvas.current ? node : -1;
+    /** The lower left corner of a box in the window. */
+    const corner = (i: number) => {
+        const [x0, x1] = target(),
+            r = canvas.current!.getBoundingClientRect();
+        return {
+            x: r.left + Math.max((p.tree.x[i] - x0) / (x1 - x0), 0) * size.width,
+            y: r.top + levelTop(scene(), p.tree.depth[i]) + rowHeight,
+        };
+    };
     return (
         <div
             class="flame"
@@ -186,13 +200,14 @@ export function FlameCanvas(p: FlameProps) {
             style={p.fixed ? { height: `${all}px` } : undefined}
             tabIndex={0}
             role="application"
-            aria-label={p.label}
+            aria-label={`${p.label}. Arrow keys move from box to box, Enter zooms, Backspace zooms out, s shows callers and callees.`}
             data-row={rowHeight}
             onScroll={(e) => {
                 fromRoot.current = all - e.currentTarget.clientHeight - e.currentTarget.scrollTop;
                 drawLatest.current();
             }}
             onKeyDown={key}
+            onBlur={() => setByKeys(false)}
         >
             <div style={{ height: `${all}px` }}>
                 <canvas
@@ -214,10 +229,22 @@ export function FlameCanvas(p: FlameProps) {
                         const i = at(e);
                         if (i < 0) return;
                         setNode(i);
+                        setByKeys(false);
                         timed('zoom', () => (p.onSelect(p.tree.frame[i], i), p.onZoom(i)));
                     }}
                 />
             </div>
+            <Spoken name={p.label} text={marked < 0 ? '' : nodeText(p.tree, marked, p.frames, p.unit, p.baseTotal)} />
+            {marked >= 0 && !hover && (
+                <NodeTip
+                    {...corner(marked)}
+                    tree={p.tree}
+                    node={marked}
+                    frames={p.frames}
+                    unit={p.unit}
+                    whole={p.baseTotal}
+                />
+            )}
             {hover && over >= 0 && !touch && (
                 <NodeTip
                     x={hover.x}

@@ -20,7 +20,7 @@ interface Item {
 }
 
 function itemsOf(frames: Frames, at: MenuAt): Item[] {
-    const name = frames.label[at.frame],
+    const name = frames.name[at.frame],
         short = shortName(name),
         library = frames.library[at.frame],
         pack = frames.package[at.frame];

@@ -1,5 +1,4 @@
 import { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { Choice, TreeResult, Session } from '../model/session';
 import { observations } from '../model/observed';
 import { count, duration, percent, utc, withUnit } from '../model/units';
@@ -7,6 +6,7 @@ import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
 import { SearchBox } from './SearchBox';
+import { Tabs } from './Tabs';
 import type { Found } from './useFound';
 import { Patch } from './useViewState';
 
@@ -69,19 +69,14 @@ function facts(s: Session, c: Choice): string[] {
 }
 
 export function Header(h: HeaderProps) {
-    const tabs = useRef<HTMLElement>(null);
-    useEffect(
-        () =>
-            tabs.current
-                ?.querySelector('[aria-selected=true]')
-                ?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
-        [h.view],
-    );
     const { session: s, state, result } = h,
         p = s.profile(h.choice),
         filtered = state.filter.labels.length > 0 || state.filter.time || state.transforms.length > 0;
     return (
-        <header class={h.about ? 'head brief' : 'head'}>
+        <header
+            class={h.about ? 'head brief' : 'head'}
+            {...(h.about && { role: 'region', 'aria-label': 'Selected profile' })}
+        >
             <div class="title">
                 {!h.about && (
                     <h1>
@@ -102,20 +97,7 @@ export function Header(h: HeaderProps) {
                     {filtered ? `, ${percent(result.total, h.whole)} of all` : ''}
                 </span>
             </div>
-            <nav class="tabs" role="tablist" ref={tabs}>
-                {h.views.map((v, i) => (
-                    <button
-                        key={v}
-                        role="tab"
-                        aria-selected={v === h.view}
-                        data-tab={v}
-                        title={`${TITLES[v]} (${i + 1})`}
-                        onClick={() => h.patch({ view: v })}
-                    >
-                        {TITLES[v]}
-                    </button>
-                ))}
-            </nav>
+            <Tabs views={h.views} view={h.view} titles={TITLES} onView={(view) => h.patch({ view })} />
             <SearchBox
                 input={h.search}
                 placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'}

@@ -8,6 +8,8 @@ import { Session } from '../model/session';
 import { count, duration, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { context, timed, useSize } from './hooks';
+import { Cursor } from './Cursor';
+import { moveCell } from './moves';
 import { Tip } from './Tip';
 
 export interface HeatProps {
@@ -42,12 +44,14 @@ export function HeatMap(p: HeatProps) {
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
     const [hover, setHover] = useState<{ x: number; y: number; cell: number } | null>(null);
-    const [drag, setDrag] = useState<[number, number] | null>(null); // cells
+    const [drag, setDrag] = useState<[number, number] | null>(null), // cells
+        [cursor, setCursor] = useState(-1); // the cell that keys moved to
     const cw = Math.min(Math.max((size.width - LEFT) / heat.columns, 1.5), 40),
         ch = Math.max(Math.min((size.height - AXIS - 8) / ROWS, 14), 5);
     const cellNs = heat.column / ROWS,
         width = LEFT + cw * heat.columns,
         height = ROWS * ch + AXIS;
+    const at = cursor < heat.cell.length ? cursor : -1;
     const chosen = drag
         ? [Math.min(...drag), Math.max(...drag) + 1]
         : p.time
@@ -87,6 +91,43 @@ export function HeatMap(p: HeatProps) {
             row = ROWS - 1 - Math.floor((e.clientY - r.top) / ch);
         return c < 0 || c >= heat.columns || row < 0 || row >= ROWS ? -1 : c * ROWS + row;
     };
+    /** Selects the time from a cell to another one. */
+    const choose = ([a, b]: [number, number]) =>
+        p.onTime([heat.from + Math.min(a, b) * cellNs, heat.from + (Math.max(a, b) + 1) * cellNs]);
+    const key = (e: KeyboardEvent) => {
+        if (e.altKey || e.ctrlKey || e.metaKey) return;
+        const to = moveCell(at, e.key, heat.columns, ROWS);
+        if (to !== null) {
+            setDrag(e.shiftKey ? [drag?.[0] ?? Math.max(at, 0), to] : null);
+            setCursor(to);
+        } else if (e.key === 'Enter' && at >= 0) {
+            choose(drag ?? [at, at]);
+            setDrag(null);
+        } else if (e.key === 'Escape' && at >= 0) leave();
+        else return;
+        e.preventDefault();
+        e.stopPropagation();
+    };
+    const leave = () => {
+        setCursor(-1);
+        setDrag(null);
+    };
+    const cellText = (c: number) => (
+        <>
+            <b>{withUnit(heat.cell[c], p.unit)}</b>
+            <div class="dim">{duration(c * cellNs)} after the start</div>
+            <div class="dim">{timeText(c)}</div>
+            {drag && (
+                <div>
+                    {count(Math.abs(drag[1] - drag[0]) + 1)} cells,{' '}
+                    {duration((Math.abs(drag[1] - drag[0]) + 1) * cellNs)}
+                </div>
+            )}
+        </>
+    );
+    const timeText = (c: number) => utc(p.base + BigInt(Math.round(heat.from + c * cellNs)), cellNs < 1e9);
+    const column = Math.floor(at / ROWS),
+        row = ROWS - 1 - (at % ROWS);
     return (
         <div class="heat">
             <p class="dim">
@@ -115,10 +156,17 @@ export function HeatMap(p: HeatProps) {
                     </>
                 )}
             </p>
-            <div class="scroll" ref={box}>
+            <div
+                class="scroll"
+                ref={box}
+                tabIndex={0}
+                role="application"
+                aria-label="Heat map. Arrow keys move from cell to cell, Shift with arrow keys selects, Enter selects the time of the cells."
+                onKeyDown={key}
+                onBlur={leave}
+            >
                 <canvas
                     ref={canvas}
-                    aria-label="Heat map"
                     onPointerDown={(e) => {
                         const c = cellAt(e);
                         if (c < 0) return;
@@ -131,29 +179,26 @@ export function HeatMap(p: HeatProps) {
                         if (drag && cell >= 0) setDrag([drag[0], cell]);
                     }}
                     onPointerUp={() => {
-                        if (drag)
-                            p.onTime([
-                                heat.from + Math.min(...drag) * cellNs,
-                                heat.from + (Math.max(...drag) + 1) * cellNs,
-                            ]);
+                        if (drag) choose(drag);
                         setDrag(null);
                     }}
                     onPointerLeave={() => setHover(null)}
                 />
+                <Cursor
+                    name="heat"
+                    at={at < 0 ? null : { left: LEFT + column * cw, top: row * ch, width: cw, height: ch }}
+                    text={
+                        at < 0
+                            ? ''
+                            : `${timeText(at)}: ${withUnit(heat.cell[at], p.unit)}${drag ? `. ${duration((Math.abs(drag[1] - drag[0]) + 1) * cellNs)} selected` : ''}`
+                    }
+                >
+                    {at >= 0 && cellText(at)}
+                </Cursor>
             </div>
             {hover && hover.cell < heat.cell.length && (
                 <Tip x={hover.x} y={hover.y}>
-                    <b>{withUnit(heat.cell[hover.cell], p.unit)}</b>
-                    <div class="dim">{duration(hover.cell * cellNs)} after the start</div>
-                    <div class="dim">
-                        {utc(p.base + BigInt(Math.round(heat.from + hover.cell * cellNs)), cellNs < 1e9)}
-                    </div>
-                    {drag && (
-                        <div>
-                            {count(Math.abs(drag[1] - drag[0]) + 1)} cells,{' '}
-                            {duration((Math.abs(drag[1] - drag[0]) + 1) * cellNs)}
-                        </div>
-                    )}
+                    {cellText(hover.cell)}
                 </Tip>
             )}
         </div>

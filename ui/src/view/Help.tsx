@@ -1,9 +1,12 @@
+import { useDialog } from './useDialog';
+
 const KEYS: [string, string][] = [
     ['/', 'search; /…/ is a regular expression'],
     ['n  N', 'next and previous match; Enter in the search field, too'],
     ['o', 'only stacks that match the search, or all again'],
-    ['← → ↑ ↓', 'move between boxes or rows; in the flame chart, move in time'],
-    ['Enter', 'zoom to the box; in the table and the call tree, show callers and callees'],
+    ['← → ↑ ↓', 'move between boxes, cells or rows'],
+    ['Shift ← →', 'select time in the chart, heat map and threads; move in time in the flame chart'],
+    ['Enter', 'zoom to the box or select the time; in the table and the call tree, show callers and callees'],
     ['*', 'in the call tree, open the hottest path; ← and → close and open a row'],
     ['m  Shift+F10', 'menu of the selected frame: focus, merge, drop, collapse; its letters choose'],
     ['u', 'undo the last transform'],
@@ -30,9 +33,10 @@ const ABOUT = [
 ];
 
 export function Help(p: { live: boolean; onClose(): void }) {
+    const box = useDialog<HTMLDivElement>();
     return (
         <div class="overlay" onClick={p.onClose}>
-            <div class="help" role="dialog" aria-label="Help" onClick={(e) => e.stopPropagation()}>
+            <div class="help" role="dialog" aria-modal="true" aria-label="Help" ref={box} onClick={(e) => e.stopPropagation()}>
                 <header>
                     <h2>Help</h2>
                     <button class="icon" aria-label="Close" onClick={p.onClose}>

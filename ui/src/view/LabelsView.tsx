@@ -36,13 +36,13 @@ function Values(p: {
     };
     return (
         <section class="label-key">
-            <h3>
+            <h2>
                 {p.k.key}
                 {p.k.unit && <span class="dim"> in {p.k.unit}</span>}{' '}
                 <span class="dim">
                     {count(p.k.values.length)} {p.k.values.length === 1 ? 'value' : 'values'}
                 </span>
-            </h3>
+            </h2>
             <ul>
                 {list.map((v) => {
                     const state = p.filter.find((l) => l.key === p.k.key && l.value === v.value);
@@ -68,8 +68,8 @@ function Values(p: {
                             </button>
                             <button
                                 class="hide"
-                                title="Hide this"
-                                aria-label={`Hide ${v.value}`}
+                                title="Exclude this"
+                                aria-label={`Exclude ${v.value}`}
                                 onClick={() => toggle(v.value, true)}
                             >
                                 ≠
@@ -119,7 +119,7 @@ export function LabelsView(p: LabelsProps) {
             {!found.length && <p class="empty">No label matches the search.</p>}
             {resource.length > 0 && (
                 <section class="resource">
-                    <h3>Resource attributes</h3>
+                    <h2>Resource attributes</h2>
                     <dl>
                         {resource.map((a) => (
                             <>

@@ -6,6 +6,13 @@ import { Tip } from './Tip';
 export const placeOf = (f: Frames, frame: number): string =>
     f.file[frame] ? f.file[frame] + (f.startLine[frame] ? `:${f.startLine[frame]}` : '') : '';
 
+/** The same for screen readers. */
+export function nodeText(t: Tree, i: number, f: Frames, unit: string, whole: number): string {
+    const was = t.baseTotal?.[i] ?? 0,
+        change = !t.baseTotal ? '' : was ? `, changed by ${signedPercent(t.total[i] - was, Math.abs(was))}` : ', new';
+    return `${f.name[t.frame[i]]}: total ${withUnit(t.total[i], unit)}, ${percent(t.total[i], whole)}; self ${withUnit(t.self[i], unit)}${change}; level ${t.depth[i]}`;
+}
+
 export function NodeTip(p: {
     x: number;
     y: number;

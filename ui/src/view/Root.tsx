@@ -103,7 +103,7 @@ export function Root() {
                                 Compare with {session.main.set.name}
                             </button>
                             <button data-do="open" onClick={() => (fresh(), void use(offer.profile, null))}>
-                                Open instead
+                                Open this file
                             </button>
                             <button onClick={() => setOffer(null)}>Cancel</button>
                         </p>

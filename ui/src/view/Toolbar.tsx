@@ -31,7 +31,7 @@ export function Toolbar({ session: s, choosing, state, view, colors, color, patc
     const painted = view !== 'heat' && view !== 'labels' && view !== 'lanes';
     if (!several && !s.base && !painted && !filter.time && !filter.labels.length) return null;
     return (
-        <div class="bar-tools">
+        <div class="bar-tools" role="region" aria-label="Options of the view">
             {several && <Profiles session={s} state={state} patch={patch} />}
             {s.base && (
                 <label>
@@ -102,7 +102,10 @@ export function Toolbar({ session: s, choosing, state, view, colors, color, patc
                 {filter.time && (
                     <li>
                         {duration(filter.time[1] - filter.time[0])} selected{' '}
-                        <button aria-label="Remove" onClick={() => patch({ filter: { ...filter, time: null } })}>
+                        <button
+                            aria-label="Remove the time filter"
+                            onClick={() => patch({ filter: { ...filter, time: null } })}
+                        >
                             ×
                         </button>
                     </li>
@@ -111,7 +114,7 @@ export function Toolbar({ session: s, choosing, state, view, colors, color, patc
                     <li key={`${l.key}=${l.value}`}>
                         {l.key} {l.not ? '≠' : '='} {l.value}{' '}
                         <button
-                            aria-label="Remove"
+                            aria-label={`Remove the filter ${l.key}`}
                             onClick={() =>
                                 patch({ filter: { ...filter, labels: filter.labels.filter((m) => m !== l) } })
                             }

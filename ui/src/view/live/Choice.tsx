@@ -50,7 +50,7 @@ function AddLabel(p: ChoiceProps & { close(): void }) {
             <label>
                 <select
                     value={op}
-                    aria-label="How"
+                    aria-label="Operator"
                     data-do="label-op"
                     onChange={(e) => setOp(e.currentTarget.value as Op)}
                 >
@@ -128,7 +128,7 @@ export function Labels(p: ChoiceProps) {
                             {m.key} {m.op} <b>{shortValue(m)}</b>
                         </span>
                         <button
-                            aria-label={`Without ${m.key}`}
+                            aria-label={`Remove the label ${m.key}`}
                             onClick={() => p.onSelector({ ...s, matchers: s.matchers.filter((o) => o !== m) })}
                         >
                             ×

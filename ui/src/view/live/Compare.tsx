@@ -31,11 +31,11 @@ export function Compare({ sel, results, go }: CompareProps) {
                 return (
                     <div class="choices">
                         {SHIFTS.map(([k, name]) => choice(`With ${name}`, k, { against: { shift: k as 'before' } }))}
-                        {choice('Two parts of this time', 'halves', {
+                        {choice('The two halves of this time range', 'halves', {
                             range: two.range,
                             against: keep(sel.selector, two.against),
                         })}
-                        {choice('This selection with another', 'keep', { against: keep(sel.selector, absolute(span)) })}
+                        {choice('This selection with another one', 'keep', { against: keep(sel.selector, absolute(span)) })}
                     </div>
                 );
             }}

@@ -8,22 +8,22 @@ import { Again } from './useResults';
 
 const EVERY_MS = 5000;
 
-function Parties(p: { title: string; list: Party[]; now: number; name: string; none: string }) {
+function Parties(p: { title: string; column: string; list: Party[]; now: number; name: string; none: string }) {
     return (
         <section>
             <h2>{p.title}</h2>
             {p.list.length ? (
-                <div class="wide">
+                <div class="wide" tabIndex={0} role="region" aria-label={p.title}>
                     <table class="rows" data-table={p.name}>
                         <thead>
                             <tr>
-                                <th />
+                                <th>{p.column}</th>
                                 <th>Requests</th>
                                 <th>Profiles</th>
                                 <th>Samples</th>
                                 <th>Bytes</th>
-                                <th>Refused</th>
-                                <th>Last</th>
+                                <th>Rejected</th>
+                                <th>Last request</th>
                             </tr>
                         </thead>
                         <tbody>
@@ -44,7 +44,7 @@ function Parties(p: { title: string; list: Party[]; now: number; name: string; n
                     </table>
                 </div>
             ) : (
-                <p class="dim">{p.none}, since the server was started.</p>
+                <p class="dim">{p.none} since the server was started.</p>
             )}
         </section>
     );
@@ -80,9 +80,9 @@ function Facts({ s, store }: { s: Status; store: StoreNow }) {
     return (
         <div class="cards facts">
             <div>
-                <b class={s.ready ? 'good' : 'bad'}>{s.ready ? 'Ready' : 'Ending'}</b>
+                <b class={s.ready ? 'good' : 'bad'}>{s.ready ? 'Ready' : 'Shutting down'}</b>
                 <span>
-                    kiln {s.version}, for {duration(s.now - s.started)}
+                    kiln {s.version}, running for {duration(s.now - s.started)}
                 </span>
             </div>
             <div data-fact="bytes">
@@ -90,7 +90,7 @@ function Facts({ s, store }: { s: Status; store: StoreNow }) {
                     {bytes(store.bytes)}
                     {of(s.max_bytes)}
                 </b>
-                <span>on disk{s.max_age ? `, stored for ${age(s.max_age)}` : ''}</span>
+                <span>on disk{s.max_age ? `, kept for ${age(s.max_age)}` : ''}</span>
                 {s.max_bytes && (
                     <span class="extent">
                         <i style={{ left: 0, width: `${Math.min(store.bytes / s.max_bytes, 1) * 100}%` }} />
@@ -111,7 +111,7 @@ function Facts({ s, store }: { s: Status; store: StoreNow }) {
                 <b>
                     {count(s.http['exchanges'])} / {count(s.http['jobs_waiting'])}
                 </b>
-                <span>requests open / waiting, {bytes(s.http['held_bytes'])} held</span>
+                <span>requests in progress / waiting, in {bytes(s.http['held_bytes'])} of memory</span>
             </div>
         </div>
     );
@@ -121,11 +121,11 @@ function Files({ list }: { list: StoreFile[] }) {
     return (
         <section>
             <h2>Files</h2>
-            <div class="wide">
+            <div class="wide" tabIndex={0} role="region" aria-label="Files">
                 <table class="rows" data-table="files">
                     <thead>
                         <tr>
-                            <th />
+                            <th>File</th>
                             <th>Profiles</th>
                             <th>Samples</th>
                             <th>Bytes</th>
@@ -152,7 +152,9 @@ function Files({ list }: { list: StoreFile[] }) {
                     </tbody>
                 </table>
             </div>
-            {!list.length && <p class="dim">None yet. Received profiles are compacted into files after some time.</p>}
+            {!list.length && (
+                <p class="dim">No files yet. The server compacts received profiles into files after some time.</p>
+            )}
         </section>
     );
 }
@@ -191,20 +193,27 @@ export function HealthPage(p: HealthProps) {
     const { s, store } = found,
         losses = [...s.losses].sort((a, b) => b.count - a.count);
     return (
-        <div class="page" data-page="health">
+        <div class="page" role="main" data-page="health">
             {problem}
             <Facts s={s} store={store} />
-            <Parties title="Senders" name="senders" none="None yet" list={s.senders} now={s.now} />
-            <Parties title="Layouts and formats" name="layouts" none="None yet" list={s.recognised} now={s.now} />
+            <Parties title="Senders" column="Sender" name="senders" none="No requests" list={s.senders} now={s.now} />
+            <Parties
+                title="Layouts and formats"
+                column="Layout or format"
+                name="layouts"
+                none="No requests"
+                list={s.recognised}
+                now={s.now}
+            />
             <section>
                 <h2>Losses</h2>
                 {losses.length ? (
-                    <div class="wide">
+                    <div class="wide" tabIndex={0} role="region" aria-label="Losses">
                         <table class="rows" data-table="losses">
                             <thead>
                                 <tr>
                                     <th>Lost or stored differently</th>
-                                    <th>Times</th>
+                                    <th>Count</th>
                                     <th class="text">Example</th>
                                     <th class="text">Stored as</th>
                                 </tr>
@@ -222,7 +231,7 @@ export function HealthPage(p: HealthProps) {
                         </table>
                     </div>
                 ) : (
-                    <p class="dim">None. All data were stored as received.</p>
+                    <p class="dim">No losses: all data were stored as received.</p>
                 )}
             </section>
             <Files list={store.files} />

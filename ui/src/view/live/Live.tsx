@@ -172,15 +172,16 @@ export function Live() {
     };
     return (
         <>
-            <div class={busy ? 'live busy' : 'live'} data-loads={found.loads}>
+            <div role="banner" class={busy ? 'live busy' : 'live'} data-loads={found.loads}>
                 <div class="live-top">
-                    <b class="brand">kiln</b>
-                    <nav class="tabs pages">
+                    <h1 class="brand">
+                        kiln<span class="unseen"> {PAGES.find(([p]) => p === sel.page)?.[1]}</span>
+                    </h1>
+                    <nav class="tabs pages" aria-label="Pages">
                         {PAGES.map(([p, name]) => (
                             <button
                                 key={p}
-                                aria-selected={p === sel.page}
-                                role="tab"
+                                aria-current={p === sel.page ? 'page' : undefined}
                                 data-goto={p}
                                 onClick={() => go({ page: p })}
                             >
@@ -268,7 +269,7 @@ export function Live() {
                     )}
                     {results.undated && (
                         <div class="notice" role="status" data-undated>
-                            Some samples have timestamps of a clock without a date. They are not shown here.{' '}
+                            Some samples have timestamps from a clock without a date. They are not shown here.{' '}
                             <button class="link" onClick={() => go({ range: absolute(results.undated!) })}>
                                 Show them
                             </button>
@@ -283,7 +284,7 @@ export function Live() {
                         <div class="empty big" role="alert">
                             <p>The profile cannot be shown: {results.failed}.</p>
                             <p>
-                                Drag over a part of the chart to select less data, or{' '}
+                                Select a part of the chart to query less data, or{' '}
                                 <button class="link" onClick={reload}>
                                     try again
                                 </button>

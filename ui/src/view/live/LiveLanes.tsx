@@ -8,6 +8,8 @@ import { withLabels } from '../../live/selector';
 import { Lanes, groupAt, groupsOf, hasStates, sharesAt, stateSums } from '../../model/lanes';
 import { count, duration, percent, utc, withUnit } from '../../model/units';
 import { context, timed, useSize } from '../hooks';
+import { Cursor } from '../Cursor';
+import { LaneCursor, moveLane } from '../moves';
 import { Tip } from '../Tip';
 import { ResultFrame, NotRefreshed, SELECTIONS } from './ResultFrame';
 import { LiveTimeProps } from './LiveHeat';
@@ -29,6 +31,8 @@ function Drawn(p: DrawnProps) {
     const [pointed, setHover] = useState<{ of: Lanes; x: number; y: number; lane: number; i: number } | null>(null),
         hover = pointed?.of === found ? pointed : null;
     const [drag, setDrag] = useState<[number, number] | null>(null); // pixels
+    const [cursor, setCursor] = useState<(LaneCursor & { of: Lanes; anchor: number | null }) | null>(null), // moved by keys
+        keyed = cursor?.of === found ? cursor : null;
     const groups = useMemo(() => groupsOf(found), [found]),
         height = TOP + found.lanes.length * ROW;
     const narrow = size.width < 600,
@@ -73,6 +77,61 @@ function Drawn(p: DrawnProps) {
         }
         setDrag(null);
     };
+    /** The time of a box, which is at least as long as it is visible. */
+    const timeOf = (c: LaneCursor): [number, number] => {
+        const l = found.lanes[c.lane];
+        return [l.time[c.i], l.time[c.i] + Math.max(l.length[c.i], found.length / 1000)];
+    };
+    const key = (e: KeyboardEvent) => {
+        if (e.altKey || e.ctrlKey || e.metaKey) return;
+        const to = moveLane(found, keyed, e.key);
+        if (to) {
+            const anchor = e.shiftKey ? (keyed?.anchor ?? timeOf(keyed ?? to)[0]) : null;
+            setCursor({ ...to, of: found, anchor });
+        } else if (keyed && e.key === 'Enter') {
+            const [from, end] = timeOf(keyed),
+                anchor = keyed.anchor ?? from;
+            p.onTime([Math.min(anchor, from) + off, Math.max(anchor, end) + off].map(Math.round) as [number, number]);
+        } else if (keyed && e.key === ' ') {
+            const { thread } = found.lanes[keyed.lane];
+            if (thread) toggle(thread);
+        } else if (keyed && e.key === 'Escape') setCursor(null);
+        else return;
+        e.preventDefault();
+        e.stopPropagation();
+    };
+    const keyBox = () => {
+        const s = scene(),
+            [from, end] = timeOf(keyed!),
+            a = xOf(s, Math.min(from, keyed!.anchor ?? from));
+        return { left: a, top: TOP + keyed!.lane * ROW, width: xOf(s, end) - a, height: ROW };
+    };
+    const boxText = (l: Lanes['lanes'][number], i: number): string =>
+        [
+            l.name,
+            l.frame ? found.frames[l.frame[i]] : '',
+            l.state && hasStates(found) ? groupAt(found, l, i) : '',
+            ...sharesAt(found, l, i).map((s) => `${s.name} ${percent(s.value, Math.abs(l.value[i]))}`),
+            withUnit(l.value[i], results.unit),
+            utc(found.base + BigInt(Math.round(l.time[i])), true),
+        ]
+            .filter(Boolean)
+            .join(', ');
+    const boxTip = (l: Lanes['lanes'][number], i: number) => (
+        <>
+            <b>{l.name}</b>
+            {l.frame && <div>{found.frames[l.frame[i]]}</div>}
+            {l.state && hasStates(found) && <div>{groupAt(found, l, i)}</div>}
+            {sharesAt(found, l, i).map((s) => (
+                <div key={s.name}>
+                    <i class="swatch" style={{ background: colorOf(s.name, p.theme) }} /> {s.name}{' '}
+                    {percent(s.value, Math.abs(l.value[i]))}, {withUnit(s.value, results.unit)}
+                </div>
+            ))}
+            <div>{withUnit(l.value[i], results.unit)}</div>
+            <div class="dim">{utc(found.base + BigInt(Math.round(l.time[i])), true)}</div>
+        </>
+    );
     const lane = hover && found.lanes[hover.lane],
         unixMs = (ns: number) => Number(found.base / 1000n) / 1e3 + ns / 1e6;
     return (
@@ -95,7 +154,7 @@ function Drawn(p: DrawnProps) {
                         </button>
                         {' · '}
                         <button class="link" data-do="closer" onClick={() => p.onSpan(chosen.map(unixMs) as Span)}>
-                            a closer look
+                            zoom to the selection
                         </button>
                     </>
                 )}
@@ -111,10 +170,24 @@ function Drawn(p: DrawnProps) {
                     {groups.length > shown && <li>and {count(groups.length - shown)} others</li>}
                 </ul>
             )}
-            <div class="scroll" ref={box}>
+            <div
+                class="scroll"
+                ref={box}
+                tabIndex={0}
+                role="application"
+                aria-label="Threads over time. Arrow keys move between threads and boxes, Shift with arrow keys selects, Enter selects the time, Space shows only the thread."
+                onKeyDown={key}
+                onBlur={() => setCursor(null)}
+            >
+                <Cursor
+                    name="lanes"
+                    at={keyed && size.width ? keyBox() : null}
+                    text={keyed ? boxText(found.lanes[keyed.lane], keyed.i) : ''}
+                >
+                    {keyed && boxTip(found.lanes[keyed.lane], keyed.i)}
+                </Cursor>
                 <canvas
                     ref={canvas}
-                    aria-label="Threads over time"
                     onPointerDown={(e) => {
                         const { x } = at(e);
                         if (e.button || x < left) return;
@@ -160,24 +233,15 @@ function Drawn(p: DrawnProps) {
             </div>
             {hover && lane && (
                 <Tip x={hover.x} y={hover.y}>
-                    <b>{lane.name}</b>
                     {hover.i < 0 ? (
-                        <div class="dim">
-                            {count(lane.n)} observations, {withUnit(lane.sum, results.unit)}
-                        </div>
-                    ) : (
                         <>
-                            {lane.frame && <div>{found.frames[lane.frame[hover.i]]}</div>}
-                            {lane.state && hasStates(found) && <div>{groupAt(found, lane, hover.i)}</div>}
-                            {sharesAt(found, lane, hover.i).map((s) => (
-                                <div key={s.name}>
-                                    <i class="swatch" style={{ background: colorOf(s.name, p.theme) }} /> {s.name}{' '}
-                                    {percent(s.value, Math.abs(lane.value[hover.i]))}, {withUnit(s.value, results.unit)}
-                                </div>
-                            ))}
-                            <div>{withUnit(lane.value[hover.i], results.unit)}</div>
-                            <div class="dim">{utc(found.base + BigInt(Math.round(lane.time[hover.i])), true)}</div>
+                            <b>{lane.name}</b>
+                            <div class="dim">
+                                {count(lane.n)} observations, {withUnit(lane.sum, results.unit)}
+                            </div>
                         </>
+                    ) : (
+                        boxTip(lane, hover.i)
                     )}
                 </Tip>
             )}

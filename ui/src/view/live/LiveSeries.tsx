@@ -35,7 +35,7 @@ export function LiveSeries(p: LiveSeriesProps) {
     const shown = by !== usual && result?.of === of ? result : { by: usual, counts: r.counts! };
     const offered = [...new Set([...USUAL, ...keys, ...(by ? [by] : [])])];
     return (
-        <div class="series-box" data-by={shown.by} aria-busy={stale}>
+        <div class="series-box" role="region" aria-label="Chart over time" data-by={shown.by} aria-busy={stale}>
             <SeriesChart
                 counts={shown.counts}
                 span={r.chart!}

@@ -48,16 +48,16 @@ export function NoTimes(p: { results: Results; busy: boolean; go(s: Partial<Sele
         return (
             <div class="empty big" data-too-many>
                 <p>
-                    {count(a.observations)} observations are more than the {count(MOST_OBSERVATIONS)} that this view
-                    takes.
+                    This view shows up to {count(MOST_OBSERVATIONS)} observations. The time range has{' '}
+                    {count(a.observations)}.
                 </p>
                 <p>
-                    Drag over a part of the chart above
+                    Select a part of it in the chart above
                     {part && (
                         <>
                             , or{' '}
                             <button class="link" data-do="newest" onClick={() => p.go({ range: absolute(part) })}>
-                                look at the newest of it, {spanText(part)}
+                                show the newest part that fits, {spanText(part)}
                             </button>
                         </>
                     )}

@@ -19,6 +19,7 @@ export function Popover(p: PopoverProps) {
             if (e.key !== 'Escape') return;
             e.stopPropagation();
             setOpen(false);
+            box.current?.querySelector<HTMLElement>('.pick')?.focus();
         };
         const down = (e: Event) => !box.current?.contains(e.target as Node) && setOpen(false);
         document.addEventListener('keydown', key, true);

@@ -33,7 +33,10 @@ function SaidRow({ id, type, columns }: { id: string; type: string; columns: num
         [failed, setFailed] = useState('');
     useEffect(() => {
         const stop = new AbortController();
-        profileAbout(id, type, stop.signal).then(setAbout, (e) => !stop.signal.aborted && setFailed((e as Error).message));
+        profileAbout(id, type, stop.signal).then(
+            setAbout,
+            (e) => !stop.signal.aborted && setFailed((e as Error).message),
+        );
         return () => stop.abort();
     }, [id, type]);
     return (
@@ -102,7 +105,7 @@ export function ProfilesPage(p: ProfilesProps) {
             </ResultFrame>
         );
     return (
-        <div class="page" data-page="profiles">
+        <div class="page" role="main" data-page="profiles">
             <ResultFrame {...shown}>
                 {problem}
                 <div class="wide">
@@ -110,14 +113,14 @@ export function ProfilesPage(p: ProfilesProps) {
                         <thead>
                             <tr>
                                 <th>Time</th>
-                                <th>Over</th>
+                                <th>Duration</th>
                                 <th class="text">Service</th>
                                 <th class="text">Type</th>
                                 <th>Samples</th>
                                 <th class="text">Format</th>
-                                <th class="text">From</th>
+                                <th class="text">Sender</th>
                                 <th>Losses</th>
-                                <th class="text">About</th>
+                                <th class="text">Details</th>
                             </tr>
                         </thead>
                         <tbody>
@@ -159,7 +162,9 @@ export function ProfilesPage(p: ProfilesProps) {
                         </tbody>
                     </table>
                 </div>
-                {found.profiles.length === MOST && <p class="dim">The newest {MOST} profiles. Select a shorter time range to see others.</p>}
+                {found.profiles.length === MOST && (
+                    <p class="dim">The newest {MOST} profiles. Select a shorter time range to see others.</p>
+                )}
             </ResultFrame>
         </div>
     );

@@ -1,14 +1,18 @@
 // Shown when the server responds 401. The token is stored for this tab only and is sent to the server only.
 import { useState } from 'preact/hooks';
 import { Right, setToken } from '../../live/client';
+import { useDialog } from '../useDialog';
 
 export function TokenPrompt(p: { right: Right; wrong: boolean; onDone(): void; onClose(): void }) {
-    const [token, setText] = useState('');
+    const [token, setText] = useState(''),
+        box = useDialog<HTMLFormElement>();
     return (
         <div class="overlay">
             <form
                 class="help token"
                 role="dialog"
+                aria-modal="true"
+                ref={box}
                 aria-label="Token"
                 onSubmit={(e) => {
                     e.preventDefault();
@@ -28,12 +32,11 @@ export function TokenPrompt(p: { right: Right; wrong: boolean; onDone(): void; o
                     aria-label="Token"
                     data-do="token"
                     value={token}
-                    ref={(e) => e?.focus()}
                     onInput={(e) => setText(e.currentTarget.value)}
                 />
                 <p class="actions">
                     <button class="strong" disabled={!token.trim()}>
-                        Go on
+                        Continue
                     </button>
                     <button type="button" onClick={p.onClose}>
                         Not now

@@ -198,7 +198,7 @@ export function TracePage(p: TraceProps) {
         what = of.trace && of.span ? 'span of this trace' : of.span ? 'span' : 'trace',
         found = result?.found;
     return (
-        <div class="page" data-page="trace">
+        <div class="page" role="main" data-page="trace">
             <div class="trace-head">
                 <TraceSearch onIds={(next) => p.go({ ids: next })} />
             </div>
