@@ -259,7 +259,7 @@ async function person(url) {
         await textIs(page, '[data-fact=samples]', new RegExp(`^${grouped(stored.samples)}$`), 'samples');
         await textIs(page, '[data-fact=waiting] b', new RegExp(`^${grouped(stored.raw_items)}$`), 'backlog');
         await textIs(page, '[data-fact=bytes]', /of 10 GiB.*kept for 7 days/, 'retention');
-        await textIs(page, '[data-fact=queue]', /requests open/, 'queue');
+        await textIs(page, '[data-fact=queue]', /requests in progress/, 'queue');
         await shot(page, 'health');
     });
     await check('an upload that is not a profile is rejected with a message', async () => {

@@ -81,7 +81,7 @@ interface Cut {
     short: string;
     kept: string; // without the text of arguments and most of the hash
     own: number; // where the name of the function itself begins in `kept`
-    marks: string[]; // replace what is missing, if there is room
+    marks: string[]; // in place of the missing part, if there is room
 }
 
 function cutOf(name: string): Cut {
