@@ -141,6 +141,12 @@ str tables_file(table_files *f, int pid, const char *root, const image *x, struc
     return str_eq(x->path, STR("[vdso]")) ? object_vdso() : file_of(f, pid, root, x, st);
 }
 
+void tables_file_pass(const table_files *f, str bytes)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->v[i].f.bytes.p == bytes.p) file_pass(&f->v[i].f, bytes.n);
+}
+
 /* ---- objects ---- */
 
 /* Adds the compiled rules of a file without .eh_frame_hdr.  Each file and place is compiled once. */

@@ -27,3 +27,5 @@ NODISCARD unwind_snapshot *tables_make(table_files *f, const char *root, const i
  * read, or when another file has its path now.  `st` gets its identity; all zero for the vdso, whose
  * bytes are those of this process. */
 str tables_file(table_files *f, int pid, const char *root, const image *x, struct stat *st);
+/* Releases the pages of such a file, which was read as a whole; the next access reads them again. */
+void tables_file_pass(const table_files *f, str bytes);

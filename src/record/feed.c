@@ -47,7 +47,10 @@ static bool map_image(feed *f, uint32_t pid, const char *root, const image *x, b
     uint32_t now = (uint32_t)((r->world.now - r->clock_offset) / NS_PER_S);
     *out = (bpf_mapping){.start = x->start, .end = x->end, .table = TABLE_NONE};
     if (!elf.n || !object_bias(elf, x->start, x->offset, &out->bias)) return false;
-    return table_of(bpf_tables(f->s), &key, elf, now, &out->table, &e);
+    uint64_t before = table_count(bpf_tables(f->s)).compiled;
+    bool ok = table_of(bpf_tables(f->s), &key, elf, now, &out->table, &e);
+    if (table_count(bpf_tables(f->s)).compiled != before) tables_file_pass(r->world.files, elf);
+    return ok;
 }
 
 static int by_start(const void *x, const void *y)
