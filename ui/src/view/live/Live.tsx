@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
 import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
+import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
@@ -291,7 +292,11 @@ export function Live() {
                             </p>
                         </div>
                     ) : results.session ? (
-                        <App session={results.session} around={around} />
+                        <App
+                            session={results.session}
+                            shared={sharedLive(sel, results, location.origin, () => address().hash)}
+                            around={around}
+                        />
                     ) : needs.part ? (
                         <p class="empty big">
                             There are no samples in the selected part.{' '}
