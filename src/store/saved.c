@@ -100,7 +100,8 @@ static bool parse(saved *s, str text)
     uint64_t want;
     if (text.n < sizeof HEAD - 1 + SEAL || !str_starts(text, STR(HEAD))) return false;
     size_t body = text.n - SEAL;
-    if (sscanf(text.p + body, "seal %16" SCNx64, &want) != 1 || hash_long(text.p, body) != want)
+    if (sscanf(text.p + body, "seal %16" SCNx64, &want) != 1 || text.p[text.n - 1] != '\n' ||
+        hash_long(text.p, body) != want)
         return false;
     str rest = {text.p + sizeof HEAD - 1, body - (sizeof HEAD - 1)};
     while (rest.n)

@@ -24,6 +24,7 @@ import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
 import { ServicesPage } from './ServicesPage';
+import { Saved } from './Saved';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
@@ -191,6 +192,15 @@ export function Live() {
                     </nav>
                     <span class="gap" />
                     {sel.page !== 'trace' && <TraceSearch onIds={showIds} />}
+                    <Saved
+                        link={() => (address().search || '?') + address().hash}
+                        proposal={`${nameOf(results?.selector ?? sel.selector)}, ${rangeText(sel.range, null)}`}
+                        onOpen={(link) => {
+                            const url = new URL(link, location.origin);
+                            changeAddress({ search: url.search, hash: url.hash });
+                        }}
+                        onToken={prompt}
+                    />
                     <Uploads onFiles={(f) => void send(f)} />
                     <button
                         class="icon"
