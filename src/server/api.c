@@ -356,7 +356,7 @@ void api_request(api *a, http_exchange *x)
     a->n.questions++;
     if (!str_eq(method, STR("GET")) && !str_eq(method, STR("HEAD"))) {
         a->n.wrong++;
-        api_reply_method(x);
+        api_reply_method(x, "GET, HEAD");
         return;
     }
     query_job *q = new_job(a);

@@ -35,25 +35,29 @@ static void put_error(buf *b, const err *e)
     json_put_object_end(&o);
 }
 
-void api_reply_error(http_exchange *x, const err *e, unsigned retry)
+void api_reply_error_as(http_exchange *x, unsigned status, const err *e, unsigned retry)
 {
     buf b = {0};
     char seconds[16];
     snprintf(seconds, sizeof seconds, "%u", retry);
     http_header head[] = {JSON_HEAD, {STR("retry-after"), str_of(seconds)}};
     put_error(&b, e);
-    http_respond(x, &(http_response){.status = api_status_of(e),
-                                     .head = head,
-                                     .n_head = ARRAY_LEN(head) - !retry,
-                                     .body = &b});
+    http_respond(
+        x, &(http_response){
+               .status = status, .head = head, .n_head = ARRAY_LEN(head) - !retry, .body = &b});
 }
 
-void api_reply_method(http_exchange *x)
+void api_reply_error(http_exchange *x, const err *e, unsigned retry)
+{
+    api_reply_error_as(x, api_status_of(e), e, retry);
+}
+
+void api_reply_method(http_exchange *x, const char *allowed)
 {
     err e = {0};
     buf b = {0};
-    http_header head[] = {JSON_HEAD, {STR("allow"), STR("GET, HEAD")}};
-    err_set(&e, ERR_USAGE, "queries support GET and HEAD only");
+    http_header head[] = {JSON_HEAD, {STR("allow"), str_of(allowed)}};
+    err_set(&e, ERR_USAGE, "this endpoint supports %s only", allowed);
     put_error(&b, &e);
     http_respond(
         x, &(http_response){.status = 405, .head = head, .n_head = ARRAY_LEN(head), .body = &b});

@@ -11,7 +11,9 @@ void api_reply_error(http_exchange *x, const err *e, unsigned retry);
 /* Sends the response of a successful query. Takes ownership of body and file; with a file, body is
  * NULL. */
 void api_reply(http_exchange *x, const query *k, buf *body, spill *file);
-/* Sends 405: the method is neither GET nor HEAD. */
-void api_reply_method(http_exchange *x);
+/* Sends an error with a status of the caller's choice. */
+void api_reply_error_as(http_exchange *x, unsigned status, const err *e, unsigned retry);
+/* Sends 405: the method is not one of `allowed`, such as "GET, HEAD". */
+void api_reply_method(http_exchange *x, const char *allowed);
 /* Rejects a query before it is parsed. */
 void api_reply_refused(http_exchange *x, unsigned status, const char *why);

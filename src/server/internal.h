@@ -2,6 +2,7 @@
  * server_log.c. */
 #pragma once
 #include "server/api.h"
+#include "server/api_saved.h"
 #include "server/forward.h"
 #include "server/guard.h"
 #include "server/notify.h"
@@ -25,6 +26,7 @@ struct server {
     forward *forward; /* NULL: nothing is forwarded */
     ingest *ingest;
     api *api;
+    api_saved *saved;
     guard *guard;
     loop_timer check;    /* reloads changed tokens */
     loop_timer watchdog; /* systemd's watchdog */

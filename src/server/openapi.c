@@ -241,15 +241,18 @@ static void put_content(json_out *o, const api_route *r)
     json_put_object_end(o);
 }
 
+static bool is_change(const api_route *r) { return r->params & (API_PUT | API_DELETE); }
+
 static void put_responses(json_out *o, const api_route *r)
 {
-    static const char *const others[][2] = {{"400", "wrong"}, {"404", "none"}, {"503", "much"}};
+    static const char *const others[][2] = {
+        {"400", "wrong"}, {"404", "none"}, {"503", "much"}, {"409", "taken"}};
     open_at(o, "responses");
-    open_at(o, "200");
+    open_at(o, is_change(r) ? "204" : "200");
     put_text(o, "description", r->what);
-    put_content(o, r);
+    if (!is_change(r)) put_content(o, r);
     json_put_object_end(o);
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(others) - !is_change(r); i++) {
         json_put_key(o, str_of(others[i][0]));
         put_ref(o, "responses", str_of(others[i][1]));
     }
@@ -262,9 +265,12 @@ static void put_path_param(json_out *o, const char *path)
     char name[32];
     if (!open) return;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(open + 1, "}"), open + 1);
-    bool id = !strcmp(name, "id");
+    bool id = !strcmp(name, "id"), saved = !strcmp(name, "name");
     json_put_object(o);
-    put_param(o, name, "path", id ? "id of a profile" : "name of a label");
+    put_param(o, name, "path",
+              id      ? "id of a profile"
+              : saved ? "name of a saved selection"
+                      : "name of a label");
     json_put_key(o, STR("required"));
     json_put_bool(o, true);
     open_at(o, "schema");
@@ -276,16 +282,29 @@ static void put_path_param(json_out *o, const char *path)
     json_put_object_end(o);
 }
 
+/* Writes the members that a change has and a query has not. */
+static void put_body(json_out *o)
+{
+    open_at(o, "requestBody");
+    put_text(o, "description", "query and fragment of the page's address: ?query=...#view=...");
+    open_at(o, "content");
+    open_at(o, "text/plain");
+    open_at(o, "schema");
+    put_text(o, "type", "string");
+    for (int n = 0; n < 4; n++) json_put_object_end(o);
+}
+
+/* Writes one method of a path. */
 static void put_route(json_out *o, const api_route *r)
 {
-    char path[80], id[80];
+    const char *method = r->params & API_PUT ? "put" : r->params & API_DELETE ? "delete" : "get";
+    char id[80];
     size_t n = 0;
-    snprintf(path, sizeof path, "/api/v1/%s", r->path);
+    if (is_change(r)) n = (size_t)snprintf(id, sizeof id, "%s_", method);
     for (const char *p = r->path; *p && n < sizeof id - 1; p++)
         if (!strchr("{}", *p)) id[n++] = (*p == '/' || *p == '.') ? '_' : *p;
     id[n] = '\0';
-    open_at(o, path);
-    open_at(o, "get");
+    open_at(o, method);
     put_text(o, "operationId", id);
     put_text(o, "summary", r->what);
     json_put_key(o, STR("parameters"));
@@ -294,8 +313,23 @@ static void put_route(json_out *o, const api_route *r)
     for (size_t i = 0; i < API_N_PARAMS; i++)
         if (r->params >> i & 1) put_ref(o, "parameters", str_of(api_params[i].id));
     json_put_array_end(o);
+    if (r->params & API_PUT) put_body(o);
     put_responses(o, r);
     json_put_object_end(o);
+}
+
+static void put_paths(json_out *o)
+{
+    char path[80];
+    open_at(o, "paths");
+    for (size_t i = 0; i < api_n_routes;) {
+        const char *of = api_routes[i].path;
+        snprintf(path, sizeof path, "/api/v1/%s", of);
+        open_at(o, path);
+        for (; i < api_n_routes && !strcmp(api_routes[i].path, of); i++)
+            put_route(o, &api_routes[i]);
+        json_put_object_end(o);
+    }
     json_put_object_end(o);
 }
 
@@ -317,7 +351,8 @@ static void put_errors(json_out *o)
     static const char *const all[][2] = {
         {"wrong", "invalid query; the message names the parameter"},
         {"none", "unknown endpoint, or nothing is stored under this id"},
-        {"much", "the server is overloaded, or the query exceeds its budget"}};
+        {"much", "the server is overloaded, or the query exceeds its budget"},
+        {"taken", "the name is taken, or the list of saved selections is full"}};
     open_at(o, "responses");
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         open_at(o, all[i][0]);
@@ -367,9 +402,7 @@ void openapi_put(buf *out)
     json_out o = {.b = out, .pretty = true};
     json_put_object(&o);
     put_info(&o);
-    open_at(&o, "paths");
-    for (size_t i = 0; i < api_n_routes; i++) put_route(&o, &api_routes[i]);
-    json_put_object_end(&o);
+    put_paths(&o);
     open_at(&o, "components");
     put_params(&o);
     put_schemas(&o);

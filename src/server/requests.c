@@ -8,7 +8,7 @@
 #include "server/page.h"
 #include "base/ban.h"
 
-enum { QUERY_BODY = 64 << 10 };
+enum { QUERY_BODY = 64 << 10 }; /* also of a change of saved selections */
 
 /* ---- health, metrics and status ---- */
 
@@ -92,7 +92,7 @@ static bool is_probe(str path)
 static right right_of(const http_message *m)
 {
     receive_route r;
-    return receive_route_of(m, &r) ? RIGHT_WRITE : RIGHT_READ;
+    return receive_route_of(m, &r) || api_saved_changes(m) ? RIGHT_WRITE : RIGHT_READ;
 }
 
 static guard_verdict check_guard(const server *s, const http_message *m)
@@ -114,7 +114,7 @@ static void on_admit(void *ctx, http_message *m)
     server *s = ctx;
     if (check_origin(s, m) != ORIGIN_OURS || check_guard(s, m) != GUARD_OPEN)
         m->failure = HTTP_NO_BODY;
-    if (right_of(m) == RIGHT_READ) m->body.limit = QUERY_BODY;
+    if (right_of(m) == RIGHT_READ || api_saved_has(m)) m->body.limit = QUERY_BODY;
 }
 
 /* Rejects a request in the format that its client expects. */
@@ -212,6 +212,8 @@ static void on_request(void *ctx, http_exchange *x)
         return;
     else if (page_has(m->path))
         page_request(x);
+    else if (api_saved_has(m))
+        api_saved_request(s->saved, x);
     else if (api_has(m))
         api_request(s->api, x);
     else
@@ -221,7 +223,9 @@ static void on_request(void *ctx, http_exchange *x)
 static void on_gone(void *ctx, http_exchange *x)
 {
     server *s = ctx;
-    if (api_has(http_exchange_message(x)))
+    if (api_saved_has(http_exchange_message(x)))
+        api_saved_gone(x);
+    else if (api_has(http_exchange_message(x)))
         api_gone(s->api, x);
     else
         ingest_gone(s->ingest, x);
@@ -230,7 +234,8 @@ static void on_gone(void *ctx, http_exchange *x)
 static void on_ended(void *ctx, http_exchange *x)
 {
     server *s = ctx;
-    if (api_has(http_exchange_message(x))) api_ended(s->api, x);
+    const http_message *m = http_exchange_message(x);
+    if (api_has(m) && !api_saved_has(m)) api_ended(s->api, x);
 }
 
 static void on_cut(void *ctx, const char *peer)

@@ -38,6 +38,7 @@ const api_shape api_shapes[] = {
             "jobs_waiting:int questions_waiting:int"},
     {"api_counts", API_COUNTERS(X)},
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
+    {"saved", "schema:int saved:[name:text link:text changed:int]"},
     {"status",
      "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
      "max_bytes:int? ingest:@ingest_counts http:@http_counts "
@@ -125,6 +126,10 @@ const api_route api_routes[] = {
     {"export", api_export,
      API_SELECTION | API_P(FORMAT) | API_P(SUMS) | API_P(ATTRIBUTES) | API_P(GZIP),
      "the selected samples as a file", NULL, "application/octet-stream"},
+    {"saved", NULL, 0, "the saved selections, by name", "@saved", "application/json"},
+    {"saved/{name}", NULL, API_PUT | API_P(FROM), "saves a link under a name, or renames", NULL,
+     NULL},
+    {"saved/{name}", NULL, API_DELETE, "deletes a saved selection", NULL, NULL},
     {"openapi.json", api_openapi, 0, "this document", NULL, "application/json"},
     {"store", api_store, API_ENCODED,
      "the files of the store, their sizes, and what waits for compaction",

@@ -78,7 +78,8 @@ typedef enum api_kind {
     X(FORMAT, "format", API_TEXT, "otlp", "format of the file, as listed by `kiln formats`")       \
     X(SUMS, "sums", API_FLAG, "1", "one sample for each stack and set of attributes")              \
     X(ATTRIBUTES, "attributes", API_FLAG, "0", "0 with sums=1: one sample for each stack")         \
-    X(GZIP, "gzip", API_FLAG, "1", "compress the file")
+    X(GZIP, "gzip", API_FLAG, "1", "compress the file")                                            \
+    X(FROM, "from", API_TEXT, "old name", "the saved selection to rename; the body is then ignored")
 
 enum {
 #define X(id, name, kind, example, what) API_I_##id,
@@ -91,6 +92,10 @@ enum {
 #define API_P(id) (UINT64_C(1) << API_I_##id)
 #define API_SCHEMA_2                                                                               \
     (UINT64_C(1) << 63) /* version 2 of the response: the meaning of members changed */
+/* The route changes something with this method instead of GET, and has no response body. Routes of
+ * one path are neighbours. */
+#define API_PUT (UINT64_C(1) << 62)
+#define API_DELETE (UINT64_C(1) << 61)
 #define API_SELECTION                                                                              \
     (API_P(QUERY) | API_P(START) | API_P(END) | API_P(TRACE_ID) | API_P(SPAN_ID) |                 \
      API_P(PROFILE_ID) | API_P(MAX_TIME))

@@ -169,6 +169,17 @@ static api *open_api(server *s, err *e)
     return api_open(s->loop, s->query_pool, &o, e);
 }
 
+static bool open_saved(server *s, err *e)
+{
+    bool damaged;
+    s->saved = api_saved_open(s->loop, s->query_pool, s->c.store, &damaged, e);
+    if (s->saved && damaged)
+        server_log(s, LOG_STORE, true,
+                   "the list of saved selections is damaged: it was renamed to saved.corrupt, and "
+                   "a new list begins");
+    return s->saved != NULL;
+}
+
 static bool open_all(server *s, err *e)
 {
     server_fit_descriptors(&s->c.http);
@@ -186,8 +197,8 @@ static bool open_all(server *s, err *e)
            (s->store = store_open(s->c.store, &so, e)) &&
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
            (s->query_pool = pool_open(s->loop, WORKERS, QUERIES, e)) && open_forward(s, e) &&
-           (s->ingest = open_ingest(s, e)) && (s->api = open_api(s, e)) && open_tls(s, e) &&
-           (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
+           (s->ingest = open_ingest(s, e)) && (s->api = open_api(s, e)) && open_saved(s, e) &&
+           open_tls(s, e) && (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
 }
 
@@ -219,6 +230,7 @@ void server_close(server *s)
     forward_stop(s->forward, FORWARD_NS);
     store_close(s->store);
     api_close(s->api);
+    api_saved_close(s->saved);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
     ingest_close(s->ingest);

@@ -32,13 +32,17 @@ async function open(b: Uint8Array<ArrayBuffer>, name: string, progress: Progress
     }
 }
 
+const find = (doc: Document, role: string) => doc.querySelector(`script[type="${TYPE}"][data-role="${role}"]`),
+    bytesOf = (e: Element | null) => fromBase64(e?.textContent ?? '');
+
+/** The profile of this page as it is stored: OTLP, compressed with gzip. */
+export const embeddedBytes = (): Uint8Array<ArrayBuffer> => bytesOf(find(document, 'profile'));
+
 /** Loads the profiles of a report: this page, or another report that was parsed. */
 async function fromDocument(doc: Document, progress: Progress): Promise<Loaded | null> {
-    const find = (role: string) => doc.querySelector(`script[type="${TYPE}"][data-role="${role}"]`);
-    const get = async (e: Element) =>
-        open(fromBase64(e.textContent ?? ''), (e as HTMLElement).dataset['name'] || 'profile', progress);
-    const profile = find('profile'),
-        base = find('base');
+    const get = async (e: Element) => open(bytesOf(e), (e as HTMLElement).dataset['name'] || 'profile', progress);
+    const profile = find(doc, 'profile'),
+        base = find(doc, 'base');
     return profile && { profile: await get(profile), base: base && (await get(base)) };
 }
 

@@ -32,6 +32,7 @@ import {
     viewIs,
 } from './kit.mjs';
 import { manyStacks } from './million.mjs';
+import { shareReport } from './share.mjs';
 
 async function open(page, file, hash = '') {
     await page.goto('about:blank');
@@ -303,6 +304,7 @@ async function person() {
             'd does not end the comparison',
         );
     });
+    await shareReport(page, open, html, diff, alone);
     await check('drop: a file is compared with, or opened', async () => {
         await open(page, html);
         await drop(page, other, 'other.otlp');

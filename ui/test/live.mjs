@@ -30,6 +30,8 @@ import {
 import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
 import { chart } from './live-chart.mjs';
 import { drag, views } from './live-views.mjs';
+import { savedLive } from './saved.mjs';
+import { shareLive } from './share.mjs';
 
 const PAGE_BYTES = 150 * 1024;
 
@@ -227,6 +229,8 @@ async function person(url) {
     });
     await views(url, page, mine);
     await chart(url, page, mine);
+    await shareLive(page, url);
+    await savedLive(page, url);
     await check('the list of profiles, and one of them', async () => {
         await open(page, url, ALL);
         await page.click('[data-goto=profiles]');

@@ -7,9 +7,7 @@ export type Right = 'read' | 'write';
 export class NeedsToken extends Error {
     constructor(readonly right: Right) {
         super(
-            right === 'read'
-                ? 'this server requires a token for viewing'
-                : 'this server requires a token for uploads',
+            right === 'read' ? 'this server requires a token for viewing' : 'this server requires a token for changes',
         );
     }
 }
@@ -69,6 +67,20 @@ export async function getColumns<T>(
     const r = await request('read', address(path, params), { signal, headers: { accept: COLUMNS } }),
         type = r.headers.get('content-type') ?? '';
     return type.startsWith(COLUMNS) ? readColumns<T>(await r.arrayBuffer()) : withStart<T>(await r.text());
+}
+
+/** Changes something that the server stores. */
+export async function sendChange(
+    method: 'PUT' | 'DELETE',
+    path: string,
+    body = '',
+    headers: Record<string, string> = {},
+): Promise<void> {
+    await request('write', `/api/v1/${path}`, {
+        method,
+        headers: { 'content-type': 'text/plain', ...headers },
+        ...(body && { body }),
+    });
 }
 
 export interface Uploaded {

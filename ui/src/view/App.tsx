@@ -7,9 +7,11 @@ import { LabelFilter } from '../model/filter';
 import { invertOf } from '../model/invert';
 import { reshaped } from '../model/reshape';
 import { Choice, hasLabels, hasTime, Session } from '../model/session';
+import { Shared } from '../model/shared';
 import { tableOf } from '../model/table';
-import { Transform, reshapeOf } from '../model/transforms';
+import { Transform, optionOf, reshapeOf } from '../model/transforms';
 import { largestOf, pathOf, zoomFor } from '../model/tree';
+import { withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { State, View, needsTimes } from '../state';
 import { AboutProfile } from './About';
@@ -28,6 +30,7 @@ import { useKeys } from './keys';
 import { LabelsView } from './LabelsView';
 import { Legend } from './Legend';
 import { SandwichView } from './SandwichView';
+import { Share } from './Share';
 import { TableView } from './TableView';
 import { VIEW_ID } from './Tabs';
 import { Toolbar } from './Toolbar';
@@ -83,7 +86,7 @@ function availableColors(s: Session): ColorBy[] {
 const SEEN = 1 / 40; // a box is zoomed to this part of the width when the search goes to it
 
 /** The viewer. `session` may be replaced by newer or other data at any time: what the user chose stays, by name. */
-export function App({ session, around }: { session: Session; around?: Around }) {
+export function App({ session, shared, around }: { session: Session; shared: Shared; around?: Around }) {
     const compared = session.base !== null,
         [state, patch] = useViewState(session, around ?? null);
     const dark = useMedia('(prefers-color-scheme: dark)'),
@@ -156,6 +159,9 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     // A path from the root means nothing in a tree that begins elsewhere.
     const transform = (transforms: Transform[]) => patch({ transforms, zoom: [] });
     const invert = (on: boolean) => patch({ inverted: on, zoom: [] });
+    /** The options of a command for the transforms; null: a command cannot do the same, or in the same order. */
+    const option = state.transforms.length === 1 ? optionOf(state.transforms[0], session.frames) : '',
+        options = !state.resource && state.one < 0 && (option || !state.transforms.length) ? option : null;
     const searched = state.transforms.findIndex((t) => t.kind === 'search' && t.name === state.search);
     const onlyMatches = () =>
         searched >= 0
@@ -210,6 +216,34 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 onStep={nextMatch}
                 onOnly={onlyMatches}
                 about={around?.facts ?? null}
+                share={
+                    <Share
+                        shared={shared}
+                        picture={{
+                            tree: shown,
+                            frames: session.frames,
+                            palette,
+                            color: palette.byNode(shown, session.frames, color),
+                            up: !state.icicle,
+                            match: found.match,
+                            zoom,
+                            unit: profile.unit,
+                            title: [
+                                session.main.set.name,
+                                profile.type || 'samples',
+                                withUnit(result.total, profile.unit),
+                            ].join(', '),
+                        }}
+                        tree={tree}
+                        filter={state.filter}
+                        transforms={options}
+                        type={`${profile.type}/${profile.unit}`}
+                        view={view}
+                        compared={compared && state.compare !== 'off'}
+                        selected={state.selected}
+                        name={session.main.set.name}
+                    />
+                }
                 whole={around ? around.whole : Number(profile.total)}
             />
             <AboutProfile about={about} />

@@ -1,4 +1,4 @@
-import { RefObject } from 'preact';
+import { ComponentChildren, RefObject } from 'preact';
 import { Choice, TreeResult, Session } from '../model/session';
 import { observations } from '../model/observed';
 import { count, duration, percent, utc, withUnit } from '../model/units';
@@ -36,6 +36,7 @@ export interface HeaderProps {
     search: RefObject<HTMLInputElement>;
     whole: number; // the sum without filters
     about: string[] | null; // the page around the viewer names the service; this is the rest
+    share: ComponentChildren; // the menu Share
     patch(p: Patch): void;
 }
 
@@ -110,6 +111,7 @@ export function Header(h: HeaderProps) {
                 onStep={h.onStep}
                 onOnly={h.onOnly}
             />
+            {h.share}
             {!h.about && (
                 <button
                     class="icon"

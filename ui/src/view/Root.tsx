@@ -1,9 +1,10 @@
 // The root of a report: loads the profile of the page, and files that are dropped on it.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Progress, paced } from '../base/paced';
 import { Session } from '../model/session';
+import { sharedReport } from '../model/shared_report';
 import { Dataset } from '../otlp/types';
-import { Loaded, Source, embedded, fromFile } from '../source';
+import { Loaded, Source, embedded, embeddedBytes, fromFile } from '../source';
 import { App } from './App';
 import { replaceAddress } from './address';
 import { timed } from './hooks';
@@ -17,12 +18,18 @@ export function Root() {
     const [offer, setOffer] = useState<Loaded | null>(null),
         [over, setOver] = useState(false),
         [looked, setLooked] = useState(false),
-        [step, setStep] = useState<{ what: string; share: number } | null>(null);
+        [step, setStep] = useState<{ what: string; share: number } | null>(null),
+        own = useRef<Session | null>(null), // of the profile of this page
+        shared = useMemo(
+            () => session && sharedReport(session, session === own.current ? embeddedBytes : null),
+            [session],
+        );
     const progress: Progress = (what, share) => setStep({ what, share });
 
-    const use = async (profile: Dataset, base: Dataset | null) => {
+    const use = async (profile: Dataset, base: Dataset | null, first = false) => {
         const fresh = timed('bind', () => new Session(profile, base));
         await paced('Sorting stacks', fresh.prepare(), progress);
+        if (first) own.current = fresh;
         setError('');
         setOffer(null);
         setStep(null);
@@ -35,7 +42,7 @@ export function Root() {
                 found = await s.load(progress);
             performance.measure('kiln:load', { start, end: performance.now() });
             if (found && !first && session && !found.base) setOffer(found);
-            else if (found) await use(found.profile, found.base);
+            else if (found) await use(found.profile, found.base, first);
             else setError('');
         } catch (e) {
             setError(message(e));
@@ -70,7 +77,7 @@ export function Root() {
                     {session.main.set.name} contains no profile.
                 </p>
             ) : session ? (
-                <App session={session} />
+                <App session={session} shared={shared!} />
             ) : (
                 !error &&
                 !step && (

@@ -4,7 +4,7 @@ import { SERVICE } from '../../live/load';
 import { labelKeys, labelValues } from '../../live/queries';
 import { Span } from '../../live/range';
 import { Matcher, OPS, Op, Selector, valueOf, withValue } from '../../live/selector';
-import { Popover } from './Popover';
+import { Popover } from '../Popover';
 
 export interface ChoiceProps {
     selector: Selector;

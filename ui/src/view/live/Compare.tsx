@@ -4,7 +4,7 @@ import { absolute, spanText } from '../../live/range';
 import { Against, SHIFTS, Selection, halves } from '../../live/selection';
 import { Selector, writeSelector } from '../../live/selector';
 import { Labels, Service } from './Choice';
-import { Popover } from './Popover';
+import { Popover } from '../Popover';
 import { Typed } from './RangePicker';
 
 export interface CompareProps {

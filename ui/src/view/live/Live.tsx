@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
 import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
+import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
@@ -23,6 +24,7 @@ import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
 import { ServicesPage } from './ServicesPage';
+import { Saved } from './Saved';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
@@ -191,6 +193,15 @@ export function Live() {
                     </nav>
                     <span class="gap" />
                     {sel.page !== 'trace' && <TraceSearch onIds={showIds} />}
+                    <Saved
+                        link={() => (address().search || '?') + address().hash}
+                        proposal={`${nameOf(results?.selector ?? sel.selector)}, ${rangeText(sel.range, null)}`}
+                        onOpen={(link) => {
+                            const url = new URL(link, location.origin);
+                            changeAddress({ search: url.search, hash: url.hash });
+                        }}
+                        onToken={prompt}
+                    />
                     <Uploads onFiles={(f) => void send(f)} />
                     <button
                         class="icon"
@@ -292,7 +303,11 @@ export function Live() {
                             </p>
                         </div>
                     ) : results.session ? (
-                        <App session={results.session} around={around} />
+                        <App
+                            session={results.session}
+                            shared={sharedLive(sel, results, location.origin, () => address().hash)}
+                            around={around}
+                        />
                     ) : needs.part ? (
                         <p class="empty big">
                             There are no samples in the selected part.{' '}

@@ -13,7 +13,7 @@ import {
     writeTime,
 } from '../../live/range';
 import { REFRESH } from '../../live/selection';
-import { Popover } from './Popover';
+import { Popover } from '../Popover';
 
 export interface RangeProps {
     range: Range;

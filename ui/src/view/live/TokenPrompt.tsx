@@ -20,7 +20,7 @@ export function TokenPrompt(p: { right: Right; wrong: boolean; onDone(): void; o
                     p.onDone();
                 }}
             >
-                <h2>{p.right === 'read' ? 'Viewing requires a token' : 'Uploading requires a token'}</h2>
+                <h2>{p.right === 'read' ? 'Viewing requires a token' : 'Changes require a token'}</h2>
                 {p.wrong && (
                     <p class="wrong" role="alert">
                         The server rejected this token.

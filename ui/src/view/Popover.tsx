@@ -24,7 +24,8 @@ export function Popover(p: PopoverProps) {
         const down = (e: Event) => !box.current?.contains(e.target as Node) && setOpen(false);
         document.addEventListener('keydown', key, true);
         document.addEventListener('pointerdown', down, true);
-        box.current?.querySelector<HTMLElement>('.pop input, .pop select')?.focus();
+        const first = (of: string) => box.current?.querySelector<HTMLElement>(of);
+        (first('.pop input, .pop select') ?? first('.pop button'))?.focus();
         return () => {
             document.removeEventListener('keydown', key, true);
             document.removeEventListener('pointerdown', down, true);
