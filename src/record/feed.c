@@ -150,11 +150,45 @@ static void count_stack(recorder *r, const bpf_event *v)
     r->n.guessed += v->stack.guesses;
 }
 
+static bool same_span(const agent_link *a, const agent_link *b) { return !memcmp(a, b, sizeof *a); }
+
+/* Adds CPU time up to `on_ns` to the thread's last sample.  Returns false when that sample was
+ * delivered, or belongs to another span than `of`. */
+static bool add_rest(feed *f, space *s, space_thread *t, uint64_t on_ns, const agent_link *of)
+{
+    static const agent_link none;
+    if (!t->last || !s->batch) return false;
+    agent_sample *last = &s->batch->samples.v[t->last - 1];
+    if (!same_span(last->link ? &s->batch->links.v[last->link] : &none, of)) return false;
+    last->value += (int64_t)(on_ns - t->accounted);
+    f->r->n.cpu_ns += on_ns - t->accounted;
+    t->accounted = on_ns;
+    return true;
+}
+
+/* Follows the span of the thread.  When it has changed, the CPU time up to the former event belongs
+ * to the former span, not to the next sample.  A span without a sample leaves its time to the next
+ * one: only samples say which stacks use CPU time. */
+static void follow_span(feed *f, space *s, space_thread *t, const bpf_event *v)
+{
+    agent_link now = {{0}, {0}};
+    if (!v->on_ns) return;
+    if (v->span && v->span->has_ids) {
+        memcpy(now.trace_id, v->span->trace_id, sizeof now.trace_id);
+        memcpy(now.span_id, v->span->span_id, sizeof now.span_id);
+    }
+    if (!same_span(&t->span, &now) && t->seen > t->accounted)
+        (void)add_rest(f, s, t, t->seen, &t->span);
+    t->span = now;
+    t->seen = v->on_ns;
+}
+
 /* A sample represents the CPU time since the thread's last one, so that CPU time and waits add up to
  * the wall time.  Without the clock of the switches, it represents a period. */
 static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     observation x = observe(f->r, v, SAMPLE_CPU);
+    follow_span(f, s, t, v);
     if (v->on_ns) {
         if (v->on_ns <= t->accounted) return;
         x.value = (int64_t)(v->on_ns - t->accounted);
@@ -179,6 +213,7 @@ static void take_initial(feed *f, space *s, space_thread *t, const bpf_event *v,
 static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     observation x = observe(f->r, v, SAMPLE_OFF_CPU);
+    follow_span(f, s, t, v);
     if (v->started_blocked && !x.has_stack) take_initial(f, s, t, v, &x);
     uint64_t all = v->duration_ns, ready = v->state == 'R' ? 0 : v->runnable_ns;
     if (!all) return;
@@ -205,12 +240,7 @@ static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     if (v->on_ns <= t->accounted) return;
     uint64_t rest = v->on_ns - t->accounted;
-    if (t->last && s->batch) {
-        s->batch->samples.v[t->last - 1].value += (int64_t)rest;
-        f->r->n.cpu_ns += rest;
-        t->accounted = v->on_ns;
-        return;
-    }
+    if (add_rest(f, s, t, v->on_ns, &t->span)) return;
     if (!f->last && v->kind != BPF_EVENT_EXIT) return;
     observation x = {.kind = SAMPLE_CPU,
                      .time = f->r->world.now,

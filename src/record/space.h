@@ -16,6 +16,8 @@ enum { SPACE_NAME = 64, RULED_MAX = 64 };
 typedef struct space_thread {
     agent_thread about;
     uint64_t accounted;  /* CPU time that its samples represent, of the clock in bpf_event.on_ns */
+    uint64_t seen;       /* that clock at its last event */
+    agent_link span;     /* its span at that event; zero: none */
     uint64_t left_at;    /* that clock when the former thread with this id ended; 0: none */
     size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
     uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
