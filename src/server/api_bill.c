@@ -4,6 +4,7 @@
 #include "query/bill.h"
 #include "server/endpoints.h"
 #include "base/ban.h"
+#include <inttypes.h>
 #include <string.h>
 
 enum { SPANS = 1000, SPANS_MAX = 100000 };
@@ -22,8 +23,11 @@ static bool add_others(query *k, bill *b, err *e)
     store_matcher *v = arena_new(k->a, store_matcher, q.n_matchers + 1);
     if (!v) return err_memory(e);
     for (size_t i = 0; i < q.n_matchers; i++) v[i] = q.matchers[i];
-    for (size_t i = 0; i < b->threads.v.n; i++)
-        buf_printf(&ids, "%s%lld", i ? "|" : "", (long long)b->threads.v.v[i].thread_id);
+    for (size_t i = 0; i < b->threads.v.n; i++) { /* a label that is missing equals "" */
+        int64_t id = b->threads.v.v[i].thread_id;
+        if (i) buf_putc(&ids, '|');
+        if (id >= 0) buf_printf(&ids, "%" PRId64, id);
+    }
     char *text = arena_alloc(k->a, ids.n + 1);
     bool failed = ids.failed || !text;
     if (!failed) memcpy(text, ids.p, ids.n);

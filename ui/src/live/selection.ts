@@ -1,6 +1,7 @@
 // The selection of the live page, and how the page address stores it. The fragment (state.ts) stores the state of the viewer.
 import { EVERYTHING, Range, Span, absolute, lastOf, readTime, shifted } from './range';
 import { Selector, readSelector, writeSelector } from './selector';
+import { TraceChoice, readTraces, writeTraces } from './traces';
 
 export type Page = 'explore' | 'profiles' | 'trace' | 'health';
 const PAGES: Page[] = ['explore', 'profiles', 'trace', 'health'];
@@ -53,6 +54,7 @@ export interface Selection {
     refresh: number; // s; 0: no automatic refresh
     ids: Ids; // for the page of a trace
     by: string | null; // the label that the chart is stacked by; empty: none, null: the default
+    traces?: TraceChoice; // for the list of traces
 }
 
 export const REFRESH = [0, 5, 15, 60];
@@ -61,6 +63,7 @@ const USUAL = lastOf('1h');
 export function readAddress(search: string): Selection {
     const q = new URLSearchParams(search),
         page = q.get('page') as Page,
+        traces = readTraces(q),
         against = q.get('against');
     const range = (from: string, to: string, or: Range): Range =>
         q.has(from) || q.has(to) ? { from: q.get(from) ?? '', to: q.get(to) ?? '' } : or;
@@ -77,6 +80,7 @@ export function readAddress(search: string): Selection {
         refresh: REFRESH.find((r) => String(r) === q.get('refresh')) ?? 0,
         ids: (page === 'trace' && linkedIds(search, '')) || NO_IDS,
         by: q.get('by'),
+        ...(traces && { traces }),
     };
 }
 
@@ -120,6 +124,7 @@ export function writeAddress(s: Selection): string {
         }
     }
     if (s.by !== null) q.set('by', s.by);
+    if (s.traces) writeTraces(q, s.traces);
     if (s.refresh) q.set('refresh', String(s.refresh));
     const text = q.toString();
     return text && `?${text}`;

@@ -1,11 +1,13 @@
-// A trace or a span: the services and times of its samples, and links to their flame graph.
-import { where } from '../../live/queries';
+// A trace or a span: the services and times of its samples, its bill, and links to flame graphs. Without an id, the list of
+// traces.
 import { SpanRow, SpansAnswer, spanExtent, spansOf } from '../../live/spans';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
-import { Ids, Selection } from '../../live/selection';
+import { Ids, NO_IDS, Selection } from '../../live/selection';
 import { Matcher } from '../../live/selector';
 import { count, duration, utc, withUnit } from '../../model/units';
+import { Bill } from './Bill';
 import { TraceSearch } from './Picker';
+import { TraceList } from './TraceList';
 import { useQuery } from './useQuery';
 import { Go } from './useSelection';
 
@@ -18,7 +20,6 @@ export interface TraceProps {
 }
 
 const is = (key: string, value: string): Matcher => ({ key, op: '=', value });
-const shortId = (id: string) => `${id.slice(0, 8)}…${id.slice(-8)}`;
 
 /** The position of a row within the time of all rows. */
 function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
@@ -33,7 +34,12 @@ function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
     );
 }
 
-function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProps['go'] }) {
+interface SpansProps extends Pick<TraceProps, 'again' | 'go' | 'onError'> {
+    found: SpansAnswer;
+    ids: Ids;
+}
+
+function Spans({ found, ids, again, go, onError }: SpansProps) {
     const { rows } = found,
         extent = spanExtent(rows),
         types = [...new Map(rows.map((r) => [`${r.type}/${r.unit}`, r])).values()],
@@ -51,59 +57,56 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
         );
     };
     const asked = [...(ids.trace ? [is('trace_id', ids.trace)] : []), ...(ids.span ? [is('span_id', ids.span)] : [])];
-    const any = !ids.trace && !ids.span;
     return (
         <>
-            {!any && (
-                <div class="cards facts">
-                    {types.map((t) => {
-                        const of = rows.filter((r) => r.type === t.type && r.unit === t.unit),
-                            type = `${t.type}/${t.unit}`;
-                        return (
-                            <div key={type} data-type={type}>
-                                <b>
-                                    {withUnit(
-                                        of.reduce((n, r) => n + r.sum, 0),
-                                        t.unit,
-                                    )}
-                                </b>
-                                <span>
-                                    {t.type || 'samples'}, {count(of.reduce((n, r) => n + r.samples, 0))} samples
-                                </span>
-                                <p>
-                                    <button class="link" data-show="flame" onClick={() => show(asked, type, of)}>
-                                        flame graph
-                                    </button>{' '}
-                                    ·{' '}
-                                    <button
-                                        class="link"
-                                        data-show="chart"
-                                        onClick={() => show(asked, type, of, 'view=chart')}
-                                    >
-                                        flame chart
-                                    </button>
-                                </p>
-                            </div>
-                        );
-                    })}
-                    {extent && (
-                        <div>
-                            <b>{duration((extent[1] - extent[0]) * 1e6)}</b>
-                            <span>from {utc(BigInt(extent[0]) * 1000000n, true)}</span>
+            <div class="cards facts">
+                {types.map((t) => {
+                    const of = rows.filter((r) => r.type === t.type && r.unit === t.unit),
+                        type = `${t.type}/${t.unit}`;
+                    return (
+                        <div key={type} data-type={type}>
+                            <b>
+                                {withUnit(
+                                    of.reduce((n, r) => n + r.sum, 0),
+                                    t.unit,
+                                )}
+                            </b>
+                            <span>
+                                {t.type || 'samples'}, {count(of.reduce((n, r) => n + r.samples, 0))} samples
+                            </span>
+                            <p>
+                                <button class="link" data-show="flame" onClick={() => show(asked, type, of)}>
+                                    flame graph
+                                </button>{' '}
+                                ·{' '}
+                                <button
+                                    class="link"
+                                    data-show="chart"
+                                    onClick={() => show(asked, type, of, 'view=chart')}
+                                >
+                                    flame chart
+                                </button>
+                            </p>
                         </div>
-                    )}
+                    );
+                })}
+                {extent && (
                     <div>
-                        <b>{services.map((s) => s || '(no name)').join(', ')}</b>
-                        <span>{services.length === 1 ? 'service' : 'services'}</span>
+                        <b>{duration((extent[1] - extent[0]) * 1e6)}</b>
+                        <span>from {utc(BigInt(extent[0]) * 1000000n, true)}</span>
                     </div>
+                )}
+                <div>
+                    <b>{services.map((s) => s || '(no name)').join(', ')}</b>
+                    <span>{services.length === 1 ? 'service' : 'services'}</span>
                 </div>
-            )}
+            </div>
+            <Bill ids={ids} again={again} go={go} onError={onError} />
             <div class="wide">
                 <table class="rows" data-table="spans">
                     <thead>
                         <tr>
-                            {!ids.trace && <th>Trace</th>}
-                            <th class="text">Span</th>
+                            <th>Span</th>
                             <th class="text">Service</th>
                             <th class="text">Thread</th>
                             <th class="text">Type</th>
@@ -116,18 +119,7 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
                     <tbody>
                         {rows.map((r, i) => (
                             <tr key={i} data-span={r.span}>
-                                {!ids.trace && (
-                                    <td>
-                                        <button
-                                            class="link mono"
-                                            title={r.trace}
-                                            onClick={() => go({ page: 'trace', ids: { trace: r.trace, span: '' } })}
-                                        >
-                                            {shortId(r.trace)}
-                                        </button>
-                                    </td>
-                                )}
-                                <td class="text">
+                                <td>
                                     <button
                                         class="link mono"
                                         onClick={() =>
@@ -148,11 +140,7 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
                                 <td class="number">{count(r.samples)}</td>
                                 <td class="number">{r.first && r.last > r.first ? duration(r.last - r.first) : ''}</td>
                                 <td class="text when">
-                                    {any ? (
-                                        r.first > 0 && utc(BigInt(Math.floor(r.first)), true)
-                                    ) : (
-                                        <Bar row={r} of={extent} />
-                                    )}
+                                    <Bar row={r} of={extent} />
                                 </td>
                             </tr>
                         ))}
@@ -168,28 +156,58 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
     );
 }
 
-export function TracePage(p: TraceProps) {
-    const { ids } = p.sel,
-        { matchers } = p.sel.selector,
-        any = !ids.trace && !ids.span;
+/** The samples of one trace or span. */
+function OneTrace(p: TraceProps) {
+    const { ids } = p.sel;
     const { result, error } = useQuery(
-        JSON.stringify([
-            'spans',
-            ids,
-            p.again,
-            any && [matchers, p.sel.range, p.span?.map((t) => Math.floor(t / 60e3))],
-        ]),
-        (signal) => spansOf(ids, any ? where({ type: '', matchers }, p.span) : {}, signal),
+        JSON.stringify(['spans', ids, p.again]),
+        (signal) => spansOf(ids, signal),
         p.onError,
     );
     const what = ids.trace && ids.span ? 'span of this trace' : ids.span ? 'span' : 'trace';
+    return error ? (
+        <p class="empty big" role="alert">
+            The trace cannot be shown: {error}.
+        </p>
+    ) : !result ? (
+        <p class="empty big">Loading …</p>
+    ) : !result.rows.length ? (
+        <p class="empty big" data-nothing>
+            No sample of this {what} is stored.
+        </p>
+    ) : (
+        <>
+            {result.partial && (
+                <div class="notice" role="status">
+                    The list is incomplete: {result.why}.
+                </div>
+            )}
+            <Spans found={result} ids={ids} again={p.again} go={p.go} onError={p.onError} />
+        </>
+    );
+}
+
+export function TracePage(p: TraceProps) {
+    const { ids } = p.sel;
     return (
         <div class="page" data-page="trace">
             <div class="trace-head">
                 <TraceSearch onIds={(found) => p.go({ ids: found })} />
                 {ids.trace && (
                     <span>
-                        trace <code data-id="trace">{ids.trace}</code>
+                        trace{' '}
+                        {ids.span ? (
+                            <button
+                                class="link mono"
+                                data-id="trace"
+                                title="The whole trace"
+                                onClick={() => p.go({ ids: { trace: ids.trace, span: '' } })}
+                            >
+                                {ids.trace}
+                            </button>
+                        ) : (
+                            <code data-id="trace">{ids.trace}</code>
+                        )}
                     </span>
                 )}
                 {ids.span && (
@@ -197,30 +215,13 @@ export function TracePage(p: TraceProps) {
                         span <code data-id="span">{ids.span}</code>
                     </span>
                 )}
-                {!ids.trace && !ids.span && <span class="dim">The spans with the most samples in this time range.</span>}
+                {(ids.trace || ids.span) && (
+                    <button class="link" data-do="all-traces" onClick={() => p.go({ ids: NO_IDS })}>
+                        all traces
+                    </button>
+                )}
             </div>
-            {error ? (
-                <p class="empty big" role="alert">
-                    The trace cannot be shown: {error}.
-                </p>
-            ) : !result ? (
-                <p class="empty big">Loading …</p>
-            ) : !result.rows.length ? (
-                <p class="empty big" data-nothing>
-                    {ids.trace || ids.span
-                        ? `No sample of this ${what} is stored.`
-                        : 'No sample in this time range belongs to a span. Senders link samples to spans when a tracer runs next to the profiler.'}
-                </p>
-            ) : (
-                <>
-                    {result.partial && (
-                        <div class="notice" role="status">
-                            The list is incomplete: {result.why}.
-                        </div>
-                    )}
-                    <Spans found={result} ids={ids} go={p.go} />
-                </>
-            )}
+            {ids.trace || ids.span ? <OneTrace {...p} /> : <TraceList {...p} />}
         </div>
     );
 }
