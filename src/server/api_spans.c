@@ -47,8 +47,9 @@ static bool put_spans(query *k, const span_rows *s, size_t n, err *e)
     uint32_t *type = arena_new(k->a, uint32_t, n + 1), *thread = arena_new(k->a, uint32_t, n + 1);
     int64_t *sum = arena_new(k->a, int64_t, n + 1);
     uint64_t *samples = arena_new(k->a, uint64_t, n + 1), *first = arena_new(k->a, uint64_t, n + 1),
-             *last = arena_new(k->a, uint64_t, n + 1);
-    if (!trace || !id || !type || !thread || !sum || !samples || !first || !last)
+             *last = arena_new(k->a, uint64_t, n + 1), *start = arena_new(k->a, uint64_t, n + 1),
+             *end = arena_new(k->a, uint64_t, n + 1);
+    if (!trace || !id || !type || !thread || !sum || !samples || !first || !last || !start || !end)
         return err_memory(e);
     for (size_t i = 0; i < n; i++) {
         const span_row *r = &s->v.v[i];
@@ -60,6 +61,8 @@ static bool put_spans(query *k, const span_rows *s, size_t n, err *e)
         samples[i] = r->n_samples;
         first[i] = r->first;
         last[i] = r->last;
+        start[i] = r->start;
+        end[i] = r->end;
     }
     response_node *o = response_object(&k->w.root, "spans");
     response_may_cut(o);
@@ -71,6 +74,8 @@ static bool put_spans(query *k, const span_rows *s, size_t n, err *e)
     response_u64s(o, "samples", samples, n);
     response_u64s(o, "first", first, n);
     response_u64s(o, "last", last, n);
+    response_u64s(o, "start", start, n);
+    response_u64s(o, "end", end, n);
     return true;
 }
 

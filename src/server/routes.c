@@ -76,7 +76,8 @@ const api_route api_routes[] = {
      "the traces and spans of the selected samples, with amounts",
      "series:[@series] profiles:[@profile] types:[type:text unit:text] resources:[attributes] "
      "threads:{name:texts thread_id:ints process_id:ints resource:ints} spans:{trace_id:texts "
-     "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints} all:int",
+     "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints start:ints "
+     "end:ints} all:int",
      NULL},
     {"traces", api_traces, COMMON | API_P(LIMIT) | API_P(MIN_DURATION) | API_P(SORT),
      "the traces of the selected samples, with their durations",

@@ -1,6 +1,7 @@
 // live-bill.mjs - the page of a trace whose time is known: its bill, its spans, the list of traces.
-import { check, eventually, must, same, textIs, there } from './kit.mjs';
-import { ALL, inQuery, open, shot, totalIs } from './live-kit.mjs';
+import { canvasBox, check, eventually, gone, inAddress, must, same, textIs, there } from './kit.mjs';
+import { ALL, inQuery, open, settled, shot, totalIs } from './live-kit.mjs';
+import { drag } from './live-views.mjs';
 
 const BEGIN = Date.parse('2025-11-03T09:20:00Z'), // ms
     TRACE = 'ab'.repeat(16),
@@ -190,5 +191,115 @@ export async function bill(url, page) {
         await inQuery(page, `trace=${TRACE}`);
         await page.click('[data-do=all-traces]');
         await there(page, '[data-trace]', 'no way back to the list');
+    });
+    await overLanes(url, page);
+    await brushes(url, page);
+}
+
+const WHOLE = 400, // ms
+    iso = (t) => new Date(BEGIN + t).toISOString(),
+    range = (type) =>
+        `?query=${encodeURIComponent(`${type}/nanoseconds{service.name="billed"}`)}&from=${iso(0)}&to=${iso(WHOLE)}`;
+
+async function overLanes(url, page) {
+    await check('spans are drawn above the threads, and select their samples', async () => {
+        await open(page, url, `${range('cpu')}#view=lanes`);
+        await there(page, '[data-spans="4"]', 'spans of two threads');
+        await open(page, url, `${range('off_cpu')}#view=lanes`);
+        await there(page, '[data-spans="3"]', 'spans of the thread that waits');
+        const b = await canvasBox(page),
+            to = (t) => page.mouse.move(b.x + 170 + (t / WHOLE) * (b.width - 170), b.y + 24 + 8);
+        for (const [t, span, length] of [
+            [120, PARENT, '105 ms'],
+            [165, CHILD, '33 ms'],
+            [195, PARENT, '105 ms'],
+        ]) {
+            await to(t);
+            await textIs(page, '.tip', new RegExp(`${span}.*${length}`, 's'), `the span at ${t} ms`);
+        }
+        await shot(page, 'spans');
+        await to(165);
+        await page.mouse.down();
+        await page.mouse.up();
+        await inQuery(page, `span_id="${CHILD}"`);
+        await totalIs(page, ms(20), 'the child');
+        await page.goBack();
+        await totalIs(page, ms(72), 'back');
+        await page.focus('.lane-spans summary');
+        await page.keyboard.press('Enter');
+        await page.focus(`[data-lane-span="${PARENT}"] button`);
+        await page.keyboard.press('Enter');
+        await inQuery(page, `span_id="${PARENT}"`);
+        await totalIs(page, ms(52), 'the parent, by keyboard');
+    });
+}
+
+/** [from, to] of the selected part in ms after BEGIN. */
+const chosen = (page) =>
+    page.evaluate(
+        (begin) =>
+            new URLSearchParams(location.hash.slice(1))
+                .get('time')
+                .split('-')
+                .map((t) => Number(BigInt(t) - BigInt(begin) * 1000000n) / 1e6),
+        BEGIN,
+    );
+
+/** The mark on the chart covers the selected part. */
+async function marked(page, what) {
+    await there(page, '.u-over .chart-mark', `${what}: no mark on the chart`);
+    const [from, to] = await chosen(page);
+    const got = await page.$eval('.u-over .chart-mark', (m) => {
+        const a = m.getBoundingClientRect(),
+            b = m.parentElement.getBoundingClientRect();
+        return [(a.left - b.left) / b.width, (a.right - b.left) / b.width];
+    });
+    const want = [from / WHOLE, to / WHOLE].map((x) => Math.min(Math.max(x, 0), 1));
+    must(
+        got.every((x, i) => Math.abs(x - want[i]) < 0.01),
+        `${what}: the mark is at ${got}, not at ${want}`,
+    );
+}
+
+async function brushes(url, page) {
+    const select = async (view, selector, from, to, key) => {
+        await page.keyboard.press(view);
+        await there(page, selector, `${selector} is not there`);
+        const before = await page.evaluate(() => location.hash);
+        await drag(page, selector, from, to, key);
+        await eventually(
+            page,
+            (h) => location.hash !== h && location.hash.includes('time='),
+            before,
+            `${selector}: nothing selected`,
+        );
+        await settled(page);
+    };
+    await check('a part that is selected in a view is marked on the chart and followed by the others', async () => {
+        await open(page, url, range('cpu'));
+        await select('5', '.lanes canvas', 0.3, 0.6);
+        await marked(page, 'threads');
+        await there(page, '.lanes .mark', 'no mark in the threads');
+        const [from, to] = await chosen(page),
+            inside = STORY.filter(([type, , , , t]) => type === 'cpu' && t >= from && t < to),
+            want = ms(inside.reduce((n, o) => n + o[5], 0));
+        must(want > 0 && inside.length < 5, 'a part with some samples');
+        await totalIs(page, want, 'the total');
+        await page.keyboard.press('6');
+        await textIs(page, '.heat', /flame graph of the selection/, 'the heat map does not show the part');
+        await page.keyboard.press('1');
+        await totalIs(page, want, 'the flame graph');
+        await marked(page, 'beside the flame graph');
+        await select('6', '.heat canvas', 0.5, 0.7);
+        await marked(page, 'heat map');
+        await page.keyboard.press('Escape');
+        await gone(page, '.chart-mark', 'the mark stays');
+        await settled(page);
+        await select('4', '.chart canvas', 0.2, 0.5, 'Shift');
+        await marked(page, 'flame chart');
+        await page.reload();
+        await inAddress(page, 'time=');
+        await marked(page, 'after a reload');
+        await shot(page, 'mark');
     });
 }

@@ -5,11 +5,12 @@ import { Results, load, nameOf, whereUploaded } from '../../live/load';
 import { statusNow } from '../../live/queries';
 import { absolute, moves, resolve, spanText } from '../../live/range';
 import { Ids, NO_IDS, Page, brokenAddress, writeAddress } from '../../live/selection';
-import { writeSelector } from '../../live/selector';
+import { withIds, writeSelector } from '../../live/selector';
 import { State, Needs, timelessFragment, needsOf } from '../../state';
 import { count } from '../../model/units';
 import { App, Around } from '../App';
 import { useMedia } from '../hooks';
+import { ChartMark } from './ChartMark';
 import { OtherSide } from './Compare';
 import { HealthPage } from './HealthPage';
 import { LiveHeat } from './LiveHeat';
@@ -160,6 +161,7 @@ export function Live() {
         base: results.session.names.timeBase,
         again,
         onSpan: (s: [number, number]) => go({ range: absolute(s) }),
+        onIds: (ids: Ids) => go({ selector: withIds(sel.selector, ids) }),
         onError: (e: unknown) => e instanceof NeedsToken && fail(e, reload),
     };
     const around: Around = {
@@ -289,16 +291,18 @@ export function Live() {
             ) : (
                 <>
                     {results.counts && results.chart && (
-                        <LiveSeries
-                            results={results}
-                            by={sel.by}
-                            again={loads}
-                            theme={theme}
-                            onBy={(by) => go({ by })}
-                            onSelector={(selector) => go({ selector })}
-                            onError={(e) => e instanceof NeedsToken && fail(e, reload)}
-                            onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
-                        />
+                        <ChartMark span={results.chart} part={needs.part}>
+                            <LiveSeries
+                                results={results}
+                                by={sel.by}
+                                again={loads}
+                                theme={theme}
+                                onBy={(by) => go({ by })}
+                                onSelector={(selector) => go({ selector })}
+                                onError={(e) => e instanceof NeedsToken && fail(e, reload)}
+                                onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
+                            />
+                        </ChartMark>
                     )}
                     {results.undated && (
                         <div class="notice" role="status" data-undated>
