@@ -246,7 +246,7 @@ async function lanes(url, page, mine) {
             now = await canvasBox(page); // there is a line above it now
         await page.mouse.move(
             now.x + now.width * x((one.time - at('2025-11-03T09:13:35Z')) / 1e3) + 1,
-            now.y + 24 + 11,
+            now.y + 24 + 15 + 11, // axis, spans, half of a row
         );
         await there(page, '.tip', 'no tip');
         const [name, leaf, value, time] = await page.$eval('.tip', (t) => [...t.children].map((c) => c.textContent)),

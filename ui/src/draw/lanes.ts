@@ -56,6 +56,7 @@ export function laneAt(s: LaneScene, x: number, y: number): { lane: number; i: n
     const at = Math.floor((y - TOP) / laneHeight(s)),
         lane = s.lanes.lanes[at];
     if (!lane || y < TOP) return null;
+    if ((y - TOP) % laneHeight(s) < s.strip) return { lane: at, i: -1 };
     const t = nsAt(s, x);
     let lo = 0,
         hi = lane.time.length;

@@ -104,7 +104,9 @@ export function TraceList(p: TraceListProps) {
                                     <th>Spans</th>
                                     {sorted('samples', 'Samples', 'Most samples first')}
                                     {sorted('duration', 'Duration', 'Longest first')}
-                                    <th class="text" aria-label="Duration as a bar" />
+                                    <th class="text">
+                                        <span class="unseen">Duration as a bar</span>
+                                    </th>
                                     {sorted('time', 'Start', 'Latest first')}
                                 </tr>
                             </thead>
