@@ -26,6 +26,12 @@ bool bill_init(bill *b, stopper *stop, arena *a, err *e)
 
 /* ---- tables ---- */
 
+static bool same_thread(const thread_key *x, const thread_key *y)
+{
+    return x->thread_id >= 0 && x->thread_id == y->thread_id && x->process_id == y->process_id &&
+           x->resource == y->resource;
+}
+
 static bool span_of(bill *b, const link_ids *l, uint32_t thread, bool add, uint32_t *out, err *e)
 {
     if (!hash_index_room(&b->by_span, b->a)) return err_memory(e);
@@ -40,6 +46,25 @@ static bool span_of(bill *b, const link_ids *l, uint32_t thread, bool add, uint3
     *s = (bill_span){.link = *l, .thread = thread};
     *out = (uint32_t)(b->v.n - 1);
     hash_put(&b->by_span, k, h, *out);
+    return true;
+}
+
+/* Finds the thread of a sample by its ids alone if they are known: its name can change, or be missing
+ * in some profiles. */
+static bool thread_of(bill *b, const model *m, const profile *p, const sample *s, uint32_t *out,
+                      err *e)
+{
+    uint32_t state;
+    if (!thread_table_find(&b->threads, m, p, s, out, &state, e)) return false;
+    while (b->same.n < b->threads.v.n) {
+        uint32_t *same = vec_push(b->a, &b->same);
+        if (!same) return err_memory(e);
+        thread_key *t = &b->threads.v.v[b->same.n - 1];
+        *same = 0;
+        while (*same < b->same.n - 1 && !same_thread(&b->threads.v.v[*same], t)) ++*same;
+        if (!b->threads.v.v[*same].name.n) b->threads.v.v[*same].name = t->name;
+    }
+    *out = b->same.v[*out];
     return true;
 }
 
@@ -122,18 +147,16 @@ static bill_reason wait_of(const model *m, const sample *s)
 static bool add_sample(bill *b, const model *m, const profile *p, bill_kind k, const sample *s,
                        err *e)
 {
+    extent length = extent_of(m, p);
     static const link_ids none;
     const link_ids *l = &m->dict.links.v[s->link];
-    extent_kind extent = k == BILL_ON_CPU ? EXTENT_BEFORE : EXTENT_AFTER;
-    uint32_t thread, state, at;
+    uint32_t thread, at;
     uint64_t start, end;
     if (!memcmp(l, &none, sizeof none)) return true;
-    if (!thread_table_find(&b->threads, m, p, s, &thread, &state, e) ||
-        !span_of(b, l, thread, true, &at, e))
-        return false;
+    if (!thread_of(b, m, p, s, &thread, e) || !span_of(b, l, thread, true, &at, e)) return false;
     for (uint32_t i = 0; i < s->n_times; i++) {
         bill_span *x = &b->v.v[at];
-        extent_of(extent, s, i, &start, &end);
+        extent_at(&length, s, i, &start, &end);
         if (!x->last || start < x->first) x->first = start;
         if (end > x->last) x->last = end;
     }
@@ -172,14 +195,24 @@ bool bill_range(const bill *b, uint64_t *start, uint64_t *end)
 
 /* ---- the time in other spans ---- */
 
+/* Returns the part of observation i that lies between the first and the last one of the span.  CPU
+ * time has no exact place: it counts where its timestamp is. */
+static int64_t within(const bill_span *x, bill_kind k, const sample *s, uint32_t i)
+{
+    if (s->n_values != s->n_times || s->values[i] <= 0) return 0;
+    uint64_t t = s->times[i], end = t + (uint64_t)s->values[i];
+    if (k == BILL_ON_CPU) return t > x->first && t <= x->last ? s->values[i] : 0;
+    if (t < x->first) t = x->first;
+    if (end > x->last) end = x->last;
+    return end > t ? (int64_t)(end - t) : 0;
+}
+
 static bool add_other(bill *b, const model *m, const profile *p, bill_kind k, const sample *s,
                       size_t n_threads, err *e)
 {
     const link_ids *l = &m->dict.links.v[s->link];
-    extent_kind extent = k == BILL_ON_CPU ? EXTENT_BEFORE : EXTENT_AFTER;
-    uint32_t thread, state;
-    uint64_t start, end;
-    if (!thread_table_find(&b->threads, m, p, s, &thread, &state, e)) return false;
+    uint32_t thread;
+    if (!thread_of(b, m, p, s, &thread, e)) return false;
     if (thread >= n_threads) return true;
     b->off_cpu |= k == BILL_BLOCKED;
     for (size_t j = 0; j < b->v.n; j++) {
@@ -187,10 +220,7 @@ static bool add_other(bill *b, const model *m, const profile *p, bill_kind k, co
         if (x->thread != thread || !memcmp(&x->link, l, sizeof *l)) continue;
         if (!stopper_step(b->stop, s->n_times, e)) return false;
         for (uint32_t i = 0; i < s->n_times; i++) {
-            extent_of(extent, s, i, &start, &end);
-            if (start < x->first) start = x->first;
-            if (end > x->last) end = x->last;
-            if (end > start) x->other = add_saturating(x->other, (int64_t)(end - start), NULL);
+            x->other = add_saturating(x->other, within(x, k, s, i), NULL);
         }
     }
     return true;

@@ -47,6 +47,7 @@ typedef struct bill {
     VEC(bill_reason) reasons;
     VEC(bill_part) parts; /* after bill_close: by span, then in order of kinds and sums */
     thread_table threads;
+    u32s same;       /* by thread: the first one with its ids */
     uint64_t period; /* longest distance of CPU observations, ns; 0: not known */
     bool off_cpu;    /* there are waits on these threads: without them, the bill is incomplete */
     hash_index by_span, by_reason, by_part;

@@ -17,20 +17,26 @@ static bool has_intervals(const dict *d, const profile *p)
     return false;
 }
 
-extent_kind extent_kind_of(const model *m, const profile *p)
+extent extent_of(const model *m, const profile *p)
 {
-    str type = dict_str(&m->dict, p->sample_type.type);
-    if (has_intervals(&m->dict, p)) return EXTENT_AFTER;
-    bool clock = str_eq(type, STR("cpu")) || str_eq(type, STR("wall"));
-    bool ns = str_eq(dict_str(&m->dict, p->sample_type.unit), STR("nanoseconds"));
-    return clock && ns ? EXTENT_BEFORE : EXTENT_MOMENT;
+    const dict *d = &m->dict;
+    str type = dict_str(d, p->sample_type.type), unit = dict_str(d, p->sample_type.unit);
+    extent x = {.kind = EXTENT_MOMENT, .most = UINT64_MAX};
+    if (has_intervals(d, p))
+        x.kind = EXTENT_AFTER;
+    else if (str_eq(unit, STR("nanoseconds")) &&
+             (str_eq(type, STR("cpu")) || str_eq(type, STR("wall"))))
+        x.kind = EXTENT_BEFORE;
+    if (x.kind == EXTENT_BEFORE && p->period > 0 && str_eq(dict_str(d, p->period_type.unit), unit))
+        x.most = (uint64_t)p->period;
+    return x;
 }
 
-void extent_of(extent_kind k, const sample *s, uint32_t i, uint64_t *start, uint64_t *end)
+void extent_at(const extent *x, const sample *s, uint32_t i, uint64_t *start, uint64_t *end)
 {
-    uint64_t t = s->times[i];
-    bool paired = s->n_values == s->n_times && s->values[i] > 0;
-    uint64_t d = k != EXTENT_MOMENT && paired ? (uint64_t)s->values[i] : 0;
-    *start = k == EXTENT_BEFORE ? (t > d ? t - d : 0) : t;
-    *end = k == EXTENT_AFTER && t + d > t ? t + d : t;
+    uint64_t t = s->times[i], d = 0;
+    if (x->kind != EXTENT_MOMENT && s->n_values == s->n_times && s->values[i] > 0)
+        d = (uint64_t)s->values[i] < x->most ? (uint64_t)s->values[i] : x->most;
+    *start = x->kind == EXTENT_BEFORE ? (t > d ? t - d : 0) : t;
+    *end = x->kind == EXTENT_AFTER && t + d > t ? t + d : t;
 }

@@ -105,7 +105,7 @@ bool thread_lanes_of(const view *v, arena *a, thread_lanes *out, err *e)
     if (!thread_table_init(&out->threads, a, e)) return false;
     for (uint32_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
-        bool intervals = extent_kind_of(p->m, p->p) == EXTENT_AFTER;
+        bool intervals = extent_of(p->m, p->p).kind == EXTENT_AFTER;
         out->intervals |= intervals;
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++)
             if (!add_row(&x, k, (uint32_t)i, intervals, e)) return false;

@@ -47,7 +47,7 @@ static bool row_of(finding *x, const link_ids *l, uint32_t type, uint32_t thread
     return true;
 }
 
-static bool add_sample(finding *x, const profile *p, extent_kind kind, uint32_t type,
+static bool add_sample(finding *x, const profile *p, const extent *length, uint32_t type,
                        const sample *s, err *e)
 {
     uint32_t thread, state;
@@ -62,7 +62,7 @@ static bool add_sample(finding *x, const profile *p, extent_kind kind, uint32_t 
         if (!r->first || s->times[i] < r->first) r->first = s->times[i];
         if (s->times[i] > r->last) r->last = s->times[i];
         uint64_t start, end;
-        extent_of(kind, s, i, &start, &end);
+        extent_at(length, s, i, &start, &end);
         if (!r->end || start < r->start) r->start = start;
         if (end > r->end) r->end = end;
     }
@@ -88,12 +88,12 @@ bool spans_of(const model *m, stopper *stop, arena *a, span_rows *out, err *e)
         const profile *p = &m->profiles.v[i];
         uint32_t type;
         if (!p->link) continue;
-        extent_kind kind = extent_kind_of(m, p);
+        extent length = extent_of(m, p);
         if (!type_of(&x, p, &type, e)) return false;
         for (size_t k = 0; k < p->n_samples; k++) {
             sample s = sample_at(m, p, k);
             if (!stopper_step(stop, 1, e)) return false;
-            if (!add_sample(&x, p, kind, type, &s, e)) return false;
+            if (!add_sample(&x, p, &length, type, &s, e)) return false;
         }
     }
     if (out->v.n) qsort(out->v.v, out->v.n, sizeof *out->v.v, by_samples);

@@ -86,7 +86,7 @@ static str service_of(const resource *r)
 
 static bool add_profile(grouping *x, const profile *p, stopper *stop, err *e)
 {
-    extent_kind kind = extent_kind_of(x->m, p);
+    extent length = extent_of(x->m, p);
     str service = service_of(&x->m->resources.v[x->m->scopes.v[p->scope].resource]);
     for (size_t i = 0; p->link && i < p->n_samples; i++) {
         sample s = sample_at(x->m, p, i);
@@ -97,7 +97,7 @@ static bool add_profile(grouping *x, const profile *p, stopper *stop, err *e)
         r->n_samples++;
         for (uint32_t j = 0; j < s.n_times; j++) {
             uint64_t start, end;
-            extent_of(kind, &s, j, &start, &end);
+            extent_at(&length, &s, j, &start, &end);
             if (!r->last || start < r->first) r->first = start;
             if (end > r->last) r->last = end;
         }

@@ -128,8 +128,14 @@ bool api_traces(query *k, err *e)
     if (!query_limit(k, TRACES_MAX, &limit, e) || !order_of(k, &by, e) ||
         !params_duration(&k->p, "min_duration", &min_ns, e))
         return false;
+    store_selector q = k->q;
+    store_matcher *v = arena_new(k->a, store_matcher, q.n_matchers + 1);
+    if (!v) return err_memory(e);
+    for (size_t i = 0; i < q.n_matchers; i++) v[i] = q.matchers[i];
+    v[q.n_matchers++] = (store_matcher){STR("trace_id"), STORE_IS_NOT, STR("")};
+    q.matchers = v;
     store_read_opts o = {.budget = query_budget(k, 2)};
-    if (!store_read(k->store, &k->q, &o, k->a, &m, &scanned, e)) return false;
+    if (!store_read(k->store, &q, &o, k->a, &m, &scanned, e)) return false;
     query_scanned(k, &scanned);
     if (!traces_of(&m, min_ns, by, k->stop, k->a, &t, e)) return false;
     response_node *list = response_list(&k->w.root, "traces");

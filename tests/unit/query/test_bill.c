@@ -25,6 +25,7 @@ typedef struct seen {
     const char *thread;
     uint64_t at, ms;
     const char *state, *syscall;
+    int64_t tid; /* 0: not known */
 } seen;
 
 static void add(fixture *x, const seen *s)
@@ -32,12 +33,13 @@ static void add(fixture *x, const seen *s)
     uint64_t time = BEGIN + s->at * MS;
     int64_t value = (int64_t)(s->ms * MS);
     uint8_t trace[16] = {s->trace}, id[8] = {s->span};
-    uint32_t attrs[3] = {builder_attribute_str(&x->b, STR(ATTR_THREAD_NAME), str_of(s->thread))};
+    uint32_t attrs[4] = {builder_attribute_str(&x->b, STR(ATTR_THREAD_NAME), str_of(s->thread))};
     uint32_t n = 1;
     if (s->state)
         attrs[n++] = builder_attribute_str(&x->b, STR(ATTR_THREAD_STATE), str_of(s->state));
     if (s->syscall)
         attrs[n++] = builder_attribute_str(&x->b, STR(KILN_ATTR_WAIT_SYSCALL), str_of(s->syscall));
+    if (s->tid) attrs[n++] = builder_attribute_int(&x->b, STR(ATTR_THREAD_ID), s->tid);
     builder_sample(&x->b, &(sample){.link = s->trace ? builder_link(&x->b, trace, id) : 0,
                                     .attrs = attrs,
                                     .n_attrs = n,
@@ -57,7 +59,7 @@ static void make(fixture *x, const seen *v, size_t n)
         profile *p = builder_profile(&x->b);
         p->sample_type.type = builder_string(&x->b, cpu ? STR("cpu") : STR("off_cpu"));
         p->sample_type.unit = builder_string(&x->b, STR("nanoseconds"));
-        if (cpu) p->period = (int64_t)(10 * MS);
+        if (cpu) p->period = (int64_t)(30 * MS), p->period_type = p->sample_type;
         for (size_t i = 0; i < n; i++)
             if (v[i].cpu == cpu) add(x, &v[i]);
     }
@@ -66,16 +68,16 @@ static void make(fixture *x, const seen *v, size_t n)
 
 /* Span 1 computes, waits for a lock, is ready, has a child, sleeps, and has a gap of 5 ms. */
 static const seen story[] = {
-    {true, 1, 1, "a", 110, 10, NULL, NULL},
-    {false, 1, 1, "a", 110, 30, "sleeping", "futex"},
-    {false, 1, 1, "a", 140, 7, "unscheduled", NULL},
-    {true, 1, 2, "a", 160, 13, NULL, NULL}, /* the child */
-    {false, 1, 2, "a", 160, 20, "sleeping", "read"},
-    {false, 1, 1, "a", 185, 15, "sleeping", "clock_nanosleep"},
-    {true, 1, 1, "a", 205, 5, NULL, NULL},
-    {true, 1, 1, "b", 150, 25, NULL, NULL}, /* the same span on another thread */
-    {true, 2, 1, "a", 300, 10, NULL, NULL}, /* another trace */
-    {true, 0, 0, "a", 320, 10, NULL, NULL},
+    {true, 1, 1, "a", 110, 10, NULL, NULL, 0},
+    {false, 1, 1, "a", 110, 30, "sleeping", "futex", 0},
+    {false, 1, 1, "a", 140, 7, "unscheduled", NULL, 0},
+    {true, 1, 2, "a", 160, 13, NULL, NULL, 0}, /* the child */
+    {false, 1, 2, "a", 160, 20, "sleeping", "read", 0},
+    {false, 1, 1, "a", 185, 15, "sleeping", "clock_nanosleep", 0},
+    {true, 1, 1, "a", 205, 5, NULL, NULL, 0},
+    {true, 1, 1, "b", 150, 25, NULL, NULL, 0}, /* the same span on another thread */
+    {true, 2, 1, "a", 300, 10, NULL, NULL, 0}, /* another trace */
+    {true, 0, 0, "a", 320, 10, NULL, NULL, 0},
 };
 
 static int64_t part(const bill *b, uint32_t of, bill_kind k, const char *syscall)
@@ -97,7 +99,7 @@ static void make_bill(fixture *x, bill *b)
     assert_u64(start, BEGIN + 100 * MS);
     assert_u64(end, BEGIN + 300 * MS);
     assert_true(bill_add_others(b, &x->m, &x->e) && bill_close(b, &x->e));
-    assert_u64(b->period, 10 * MS);
+    assert_u64(b->period, 30 * MS);
     assert_true(b->off_cpu);
 }
 
@@ -142,8 +144,8 @@ static void test_parts_are_the_whole(void **state)
 static void test_parts_longer_than_the_extent(void **state)
 {
     (void)state;
-    static const seen v[] = {{false, 1, 1, "a", 100, 50, "sleeping", "futex"},
-                             {true, 1, 1, "a", 155, 12, NULL, NULL}};
+    static const seen v[] = {{false, 1, 1, "a", 100, 50, "sleeping", "futex", 0},
+                             {true, 1, 1, "a", 155, 12, NULL, NULL, 0}};
     fixture x;
     bill b;
     make(&x, v, ARRAY_LEN(v));
@@ -151,6 +153,44 @@ static void test_parts_longer_than_the_extent(void **state)
     assert_true(bill_close(&b, &x.e));
     assert_u64(b.v.v[0].wall, 62 * MS);
     assert_u64(part(&b, 0, BILL_UNACCOUNTED, ""), 0);
+    arena_free(&x.a);
+}
+
+/* A value of more than a period has CPU time before an earlier wait, or after the observation. */
+static void test_long_values(void **state)
+{
+    (void)state;
+    static const seen v[] = {{true, 1, 1, "a", 100, 70, NULL, NULL, 0},
+                             {false, 1, 1, "a", 110, 90, "sleeping", "futex", 0}};
+    fixture x;
+    bill b;
+    make(&x, v, ARRAY_LEN(v));
+    assert_true(bill_init(&b, NULL, &x.a, &x.e) && bill_add(&b, &x.m, &x.e));
+    assert_true(bill_close(&b, &x.e));
+    assert_u64(b.v.v[0].first, BEGIN + 70 * MS);
+    assert_u64(b.v.v[0].last, BEGIN + 200 * MS);
+    assert_u64(b.v.v[0].wall, 160 * MS);
+    arena_free(&x.a);
+}
+
+/* The name of a thread can change, or be missing. */
+static void test_names(void **state)
+{
+    (void)state;
+    static const seen v[] = {{true, 1, 1, "", 110, 10, NULL, NULL, 7},
+                             {true, 1, 1, "b", 120, 10, NULL, NULL, 7},
+                             {true, 1, 2, "c", 130, 10, NULL, NULL, 7},
+                             {true, 1, 1, "d", 140, 10, NULL, NULL, 7},
+                             {true, 1, 1, "b", 140, 10, NULL, NULL, 8}};
+    fixture x;
+    bill b;
+    make(&x, v, ARRAY_LEN(v));
+    assert_true(bill_init(&b, NULL, &x.a, &x.e) && bill_add(&b, &x.m, &x.e));
+    assert_true(bill_add_others(&b, &x.m, &x.e) && bill_close(&b, &x.e));
+    assert_int_equal(b.v.n, 3);
+    assert_u64(b.v.v[0].wall, 40 * MS);
+    assert_u64(part(&b, 0, BILL_OTHER_SPAN, ""), 10 * MS);
+    assert_true(str_eq(b.threads.v.v[b.v.v[0].thread].name, STR("b")));
     arena_free(&x.a);
 }
 
@@ -224,6 +264,8 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_parts_are_the_whole),
         cmocka_unit_test(test_parts_longer_than_the_extent),
+        cmocka_unit_test(test_long_values),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_other_types),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_traces),

@@ -5,7 +5,7 @@ import { Column } from './columns';
 import { laneName } from './lanes';
 import { where } from './queries';
 import { Span } from './range';
-import { Selector } from './selector';
+import { Matcher, Selector } from './selector';
 
 export interface LaneSpan {
     trace: string;
@@ -26,7 +26,8 @@ const MOST = 2000;
  *  observation to its last one. */
 export async function laneSpans(s: Selector, span: Span, lanes: Lanes, signal: AbortSignal): Promise<LaneSpan[]> {
     if (lanes.step) return []; // sums do not have spans
-    const of = where({ ...s, type: '' }, span),
+    const linked: Matcher = { key: 'trace_id', op: '!=', value: '' },
+        of = where({ type: '', matchers: [...s.matchers, linked] }, span),
         { threads: t, spans: r } = await getColumns<Raw>('spans', { ...of, limit: MOST }, signal),
         base = Number(lanes.base),
         laneOf = new Map(lanes.lanes.map((l, i) => [l.name, i])),

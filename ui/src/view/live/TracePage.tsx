@@ -85,6 +85,14 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
                                     onClick={() => show(asked, type, of, 'view=chart')}
                                 >
                                     flame chart
+                                </button>{' '}
+                                ·{' '}
+                                <button
+                                    class="link"
+                                    data-show="lanes"
+                                    onClick={() => show(asked, type, of, 'view=lanes')}
+                                >
+                                    threads
                                 </button>
                             </p>
                         </div>
