@@ -38,7 +38,7 @@ async function send(url) {
         sampleType: { typeStrindex: text(type), unitStrindex: text('nanoseconds') },
         ...(type === 'cpu' && {
             periodType: { typeStrindex: text('cpu'), unitStrindex: text('nanoseconds') },
-            period: '1000000',
+            period: '30000000',
         }),
         timeUnixNano: `${BEGIN}000000`,
         durationNano: '400000000',
