@@ -445,6 +445,7 @@ typedef struct kiln_query_options {
     bool by_total;   /* of a table: sort by total instead of self */
     bool inverted;   /* of a tree: from the leaves to their callers */
     bool reserved[2];
+    const char *collapse, *collapse_library, *collapse_recursion; /* since 0.2 */
 } kiln_query_options;
 
 /* kiln_query_top returns one row per frame, largest first.  kiln_query_tree returns one row per

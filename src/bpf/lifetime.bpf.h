@@ -2,9 +2,7 @@
  *
  * bpf/lifetime.bpf.h - births and exits of threads, and the iterators over those that exist. */
 #pragma once
-#include "bpf/filter.bpf.h"
-#include "bpf/thread.bpf.h"
-#include <bpf/bpf_tracing.h>
+#include "bpf/off_cpu.bpf.h"
 
 /* FILTER_PIDS: children of a followed process are followed too. */
 SEC("tp_btf/sched_process_fork")
@@ -12,24 +10,41 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
     uint32_t from = (uint32_t)parent->tgid, to = (uint32_t)child->tgid;
     uint8_t *yes = bpf_map_lookup_elem(&followed, &from);
-    if (yes && from != to) bpf_map_update_elem(&followed, &to, yes, BPF_ANY);
+    struct scratch *s = SCRATCH(scratch_off);
+    if (yes && from != to && bpf_map_update_elem(&followed, &to, yes, BPF_ANY) && s)
+        s->n.not_followed++;
     return 0;
 }
 
+/* Returns the time up to which threads are recorded. */
+INLINE uint64_t time_now(void)
+{
+    uint64_t end = ended;
+    return end ? end : bpf_ktime_get_ns();
+}
+
+/* After the end of the recording and before the dump, which finds only threads that exist, the state
+ * of a thread is still that at the end. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *t)
 {
     struct bpf_rec_thread r;
     struct thread none = {0}, *p = NULL;
-    if (!accepts(t)) return 0;
+    struct scratch *s = SCRATCH(scratch_off);
+    if (!s || !selects(t)) return 0;
     uint32_t tgid = (uint32_t)t->tgid;
+    uint64_t now = time_now();
     if (with_off_cpu) p = bpf_task_storage_get(&threads, t, 0, 0);
-    put_thread(&r, BPF_REC_EXIT, t, p ? p : &none, bpf_ktime_get_ns());
+    if (p) {
+        uint64_t start = ended ? __sync_lock_test_and_set(&p->off_since, 0) : 0;
+        if (start && start < now) end_interval(s, t, p, start, now);
+    }
+    put_thread(&r, BPF_REC_EXIT, t, p ? p : &none, now);
+    if (p) r.rest = claim(p, r.on_ns);
     r.last = t->signal->live.counter == 0;
     bpf_get_current_comm(r.comm, sizeof r.comm);
-    struct scratch *s = SCRATCH(scratch_off);
-    bool lost = bpf_ringbuf_output(&ring, &r, sizeof r, wakeup());
-    if (s) s->n.exits++, s->n.lost_exits += lost;
+    s->n.exits++;
+    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) s->n.lost_exits++;
     if (r.last && filter == FILTER_PIDS) bpf_map_delete_elem(&followed, &tgid);
     return 0;
 }
@@ -69,19 +84,28 @@ int dump_threads(struct bpf_iter__task *ctx)
     if (!t) return 0;
     struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
     if (!p) return 0;
-    uint64_t now = bpf_ktime_get_ns(), start = p->off_since;
+    uint64_t now = time_now(), start = p->off_since;
     if (!start && !p->on_since) return 0; /* has ended, but its parent does not know yet */
     if (!start || p->on_since) {
         put_thread(&running, BPF_REC_RUNNING, t, p, now);
-        bpf_seq_write(seq, &running, sizeof running);
+        running.rest = claim(p, running.on_ns);
+        if (bpf_seq_write(seq, &running, sizeof running)) unclaim(p, running.rest);
         return 0;
     }
     put_interval(&r, t, p, start, now);
     r.flags |= BPF_OFF_OPEN;
-    if (now <= start || bpf_seq_write(seq, &r, sizeof r)) return 0;
+    if (now <= start) return 0;
+    r.rest = claim(p, r.on_ns);
+    if (bpf_seq_write(seq, &r, sizeof r)) {
+        unclaim(p, r.rest);
+        return 0;
+    }
     /* If the thread was switched in meanwhile, the switch has reported the interval: the kernel
      * discards the record and runs the program for this thread again. */
-    if (__sync_val_compare_and_swap(&p->off_since, start, now) != start) return 1;
+    if (__sync_val_compare_and_swap(&p->off_since, start, now) != start) {
+        unclaim(p, r.rest);
+        return 1;
+    }
     p->flags |= BPF_OFF_CONTINUED;
     return 0;
 }

@@ -17,20 +17,33 @@ enum { FILTER_ALL, FILTER_PIDS, FILTER_CGROUP }; /* bpf_filter of record/bpf.h *
 
 const volatile uint32_t filter;
 const volatile uint64_t cgroup_id;
-const volatile uint32_t cgroup_level;
 const volatile char comm_prefix[BPF_COMM];
 const volatile uint32_t comm_length;
 const volatile bool with_kernel, with_off_cpu, aggregate, ship;
 const volatile uint32_t max_frames = BPF_FRAMES_MAX;
 const volatile uint32_t copy_bytes = 16 << 10;
 const volatile uint64_t off_cpu_min_ns;
+const volatile uint64_t period_ns; /* of CPU samples */
 const volatile uint64_t ring_quarter;
 
-/* ---- values that user space changes while the programs run ---- */
+enum { LEVEL_UNKNOWN = 0xffff };
+
+/* ---- values that change while the programs run ---- */
 
 uint32_t generation = 1; /* of the stacks that user space remembers */
+uint64_t ended;          /* time at which the recording ended; 0: it runs */
 uint32_t rules_epoch;    /* changes every second: cached rules are looked up, which stamps tables */
-uint64_t keep_ns;        /* an interval of d < keep_ns is kept with probability d / keep_ns */
+uint32_t cgroup_level = LEVEL_UNKNOWN; /* set by the programs: where ancestors have cgroup_id */
+uint64_t keep_ns; /* an interval of d < keep_ns is kept with probability d / keep_ns */
+
+/* ---- values of the programs ---- */
+
+/* Stacks of waits that were handed over in one window of time. */
+struct hands {
+    uint32_t window, n;
+};
+
+static struct hands all_hands;
 
 /* ---- maps ---- */
 

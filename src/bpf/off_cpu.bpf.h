@@ -21,7 +21,7 @@ INLINE bool keeps(struct scratch *s, uint64_t d, uint64_t *value)
     *value = d;
     if (d >= limit) return true;
     *value = limit;
-    if ((limit >> 8) * (bpf_get_prandom_u32() >> 8) >> 16 < d) return true;
+    if (bpf_keeps(d, limit, bpf_get_prandom_u32())) return true;
     s->n.sampled_away++;
     s->n.sampled_away_ns += d;
     return false;
@@ -79,19 +79,20 @@ INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t 
         p->on_ns += now - p->on_since;
     else if (p->off_since)
         missed_enter(s, t, p, now);
-    p->on_since = 0;
     p->exec_ns = t->se.sum_exec_runtime;
+    p->state = state;
+    p->flags = 0;
+    p->runnable = state ? 0 : now;
+    __builtin_memset(&p->waker, 0, sizeof p->waker);
+    barrier();
+    p->on_since = 0; /* another CPU may wake the thread from now on */
     if (state & TASK_DEAD) return;
     uint32_t tgid = (uint32_t)t->tgid;
     struct bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
     struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
-    p->stack = take_stack(ctx, s, t, space);
+    p->stack = take_stack(ctx, s, t, space, p, now);
     p->syscall = (int32_t)r->orig_ax;
-    p->state = state;
-    p->flags = 0;
-    p->runnable = state ? 0 : now;
     __builtin_memset(&p->ids, 0, sizeof p->ids);
-    __builtin_memset(&p->waker, 0, sizeof p->waker);
     if (space) read_span(s, t, space, &p->ids);
     __sync_lock_test_and_set(&p->off_since, now); /* last: a dump may read it from now on */
 }
@@ -179,7 +180,7 @@ int BPF_PROG(waking, struct task_struct *t)
 {
     if (!accepts(t)) return 0;
     struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
-    if (!p || p->on_since || !p->off_since || p->runnable) return 0;
+    if (!p || p->on_since || p->runnable) return 0;
     uint64_t who = bpf_get_current_pid_tgid();
     p->waker.tgid = (uint32_t)(who >> 32);
     p->waker.tid = (uint32_t)who;

@@ -14,10 +14,10 @@ INLINE bool add_up(const struct bpf_rec_cpu *r)
     struct bpf_sum *old = bpf_map_lookup_elem(&sums, &key);
     if (old) {
         __sync_fetch_and_add(&old->count, 1);
-        old->on_ns = r->on_ns;
+        __sync_fetch_and_add(&old->value, r->value);
         return true;
     }
-    struct bpf_sum first = {.count = 1, .first = r->time, .on_ns = r->on_ns};
+    struct bpf_sum first = {.count = 1, .first = r->time, .value = r->value};
     __builtin_memcpy(first.comm, r->comm, sizeof first.comm);
     return !bpf_map_update_elem(&sums, &key, &first, BPF_NOEXIST);
 }
@@ -35,8 +35,14 @@ int on_cpu(struct bpf_perf_event_data *ctx)
     struct bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
     struct bpf_rec_cpu r = {.kind = BPF_REC_CPU, .tgid = tgid, .tid = (uint32_t)t->pid};
     r.time = bpf_ktime_get_ns();
-    if (with_off_cpu) r.on_ns = thread_on_ns(t, r.time);
-    r.stack = take_stack(ctx, s, t, space);
+    struct thread *p = with_off_cpu ? bpf_task_storage_get(&threads, t, 0, 0) : NULL;
+    r.value = period_ns;
+    if (p) {
+        r.on_ns = thread_on_ns(p, r.time);
+        r.value = claim(p, r.on_ns);
+        if (!r.value) return 0; /* the last sample had no time to pass */
+    }
+    r.stack = take_stack(ctx, s, t, space, NULL, 0);
     if (space) read_span(s, t, space, &r.ids);
     bpf_get_current_comm(r.comm, sizeof r.comm);
     s->n.samples++;
@@ -44,6 +50,9 @@ int on_cpu(struct bpf_perf_event_data *ctx)
         if (add_up(&r)) return 0;
         s->n.aggregate_failed++;
     }
-    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) s->n.lost_samples++;
+    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
+        s->n.lost_samples++;
+        if (p) unclaim(p, r.value); /* the next sample represents it */
+    }
     return 0;
 }

@@ -139,6 +139,7 @@ struct bpf_ids {
 struct bpf_rec_cpu {
     uint32_t kind, tgid, tid, unused;
     uint64_t time, stack, on_ns;
+    uint64_t value; /* CPU time that the sample represents */
     struct bpf_ids ids;
     char comm[BPF_COMM];
 };
@@ -162,6 +163,7 @@ struct bpf_rec_off {
     uint64_t start, end, runnable;   /* runnable: time; 0: never before the end */
     uint64_t value;                  /* end - start, or keep_ns */
     uint64_t stack, on_ns;
+    uint64_t rest; /* BPF_OFF_OPEN: CPU time that no sample represents */
     uint64_t since, short_count, short_ns;
     uint32_t state; /* task->__state; 0: runnable */
     int32_t syscall;
@@ -173,8 +175,17 @@ struct bpf_rec_off {
 struct bpf_rec_thread {
     uint32_t kind, tgid, tid, last;
     uint64_t time, since, on_ns, short_count, short_ns;
+    uint64_t rest; /* CPU time that no sample represents */
     char comm[BPF_COMM];
 };
+
+/* Returns whether an interval of `d` ns is reported: with probability d / keep_ns, if it is shorter
+ * than keep_ns.  24 random bits are used, so that the product cannot overflow. */
+#define BPF_KEEP_MAX (1ull << 40)
+static inline int bpf_keeps(uint64_t d, uint64_t keep_ns, uint32_t random)
+{
+    return keep_ns * (random >> 8) >> 24 < d;
+}
 
 /* ---- counts in the kernel ---- */
 
@@ -184,7 +195,7 @@ struct bpf_sum_key {
 };
 
 struct bpf_sum {
-    uint64_t count, first, on_ns;
+    uint64_t count, first, value;
     char comm[BPF_COMM];
 };
 
@@ -215,6 +226,7 @@ struct bpf_sum {
     X(no_table, "stacks handed over: no unwind table for the object")                              \
     X(code, "stacks handed over: the code has to be read")                                         \
     X(no_register, "stacks handed over: a register is not known in the frame")                     \
+    X(stacks_cut, "stacks of waits that were not handed over, because too many others were")       \
     X(no_user, "samples without a user stack: kernel threads, 32-bit programs")                    \
     X(frames, "user frames")                                                                       \
     X(guesses, "frames left by the frame pointer, without a rule")                                 \
@@ -223,6 +235,7 @@ struct bpf_sum {
     X(new_stacks, "stacks sent once, because they were new")                                       \
     X(spans, "span records read")                                                                  \
     X(spans_torn, "span records that changed while they were read, or were not valid")             \
+    X(not_followed, "processes not recorded: the map of followed processes was full")              \
     X(storage_failed, "threads without storage: the kernel had no memory")                         \
     X(aggregate_failed, "CPU samples sent one by one: the map of counts was full")
 

@@ -3,6 +3,7 @@
  * bpf/stack.bpf.h - takes the stacks of the current thread and sends them: a stack once, as long as
  * user space remembers it, and a walk that was handed over always, with a copy of the stack. */
 #pragma once
+#include "bpf/thread.bpf.h"
 #include "bpf/walk.bpf.h"
 
 struct copier {
@@ -88,12 +89,15 @@ INLINE void count_end(struct scratch *s)
     }
 }
 
-/* Sends the record whose size is `bytes` and begins at the stack or the copy. */
+/* Sends the record whose size is `bytes` and begins at the stack or the copy.  Copies leave a quarter
+ * of the ring for the observations, which are small. */
 INLINE bool send_stack(struct scratch *s, bool copy, uint64_t bytes)
 {
     long failed;
     if (bytes > sizeof s->body) return false;
-    if (copy)
+    if (copy && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 3 * ring_quarter)
+        failed = 1;
+    else if (copy)
         failed = bpf_ringbuf_output(&ring, &s->head, sizeof s->head + bytes, wakeup());
     else
         failed = bpf_ringbuf_output(&ring, &s->head.stack, sizeof s->head.stack + bytes, wakeup());
@@ -101,9 +105,10 @@ INLINE bool send_stack(struct scratch *s, bool copy, uint64_t bytes)
     return !failed;
 }
 
-/* Hashes the kernel addresses in s->body, which follow n_user others. */
-static __attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_t h,
-                                                      uint32_t n_user, uint32_t n)
+/* Hashes the kernel addresses in s->body, which follow n_user others.  A global function: as part of
+ * take_stack, the loop exceeds the limit of the verifier. */
+__attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_t h, uint32_t n_user,
+                                               uint32_t n)
 {
     if (!s) return h;
     for (uint32_t i = 0; i < BPF_FRAMES_MAX; i++) {
@@ -114,9 +119,9 @@ static __attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_
 }
 
 /* Takes the stacks of the current thread `t` and sends them unless user space has them.  Returns
- * the id; 0: there is no stack. */
+ * the id; 0: there is no stack.  `p`: at a switch, the state of the thread; otherwise NULL. */
 INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
-                           struct bpf_space *space)
+                           struct bpf_space *space, struct thread *p, uint64_t time)
 {
     struct walk *w = &s->w;
     uint32_t n_kernel = 0, now = generation;
@@ -125,6 +130,11 @@ INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
     walk_reset(s);
     if (user) {
         walk_user(s, r, space);
+        if (w->hand && p && !may_hand_over(p, time)) {
+            w->hand = BPF_HAND_NONE;
+            w->end = BPF_END_NO_RULE;
+            s->n.stacks_cut++;
+        }
         count_end(s);
     } else {
         s->n.no_user++;

@@ -8,6 +8,7 @@
 #include "cli/naming.h"
 #include "format/html.h"
 #include "model/merge.h"
+#include "query/cumulative.h"
 #include "base/ban.h"
 #include <errno.h>
 
@@ -51,17 +52,21 @@ static const picture *choose(cli *c)
     return NULL;
 }
 
-/* Joins all inputs into one model. */
-static bool join(const input *in, size_t n, arena *a, model *out, err *e)
+/* Joins all inputs into one model. Joining adds profiles up, so profiles that must not be added up
+ * are emptied first, by the rules of cli/query.c. */
+static bool join(input *in, size_t n, arena *a, model *out, err *e)
 {
     if (n == 1) {
         *out = in[0].doc.model;
         return true;
     }
-    const model **all = arena_new(a, const model *, n);
+    model **all = arena_new(a, model *, n);
     if (!all) return err_memory(e);
     for (size_t i = 0; i < n; i++) all[i] = &in[i].doc.model;
-    return model_merge(all, n, &(merge_opts){.join = true}, a, out, e);
+    if (!cumulative_empty_replaced(all, n, a, e)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!levels_keep_newest(all[i], a, e)) return false;
+    return model_merge((const model *const *)all, n, &(merge_opts){.join = true}, a, out, e);
 }
 
 static void report(cli *c, input *in, const input *base)
@@ -106,6 +111,9 @@ static bool nothing_selected(cli *c)
         o->hide ? "hide" : NULL,
         o->show ? "show" : NULL,
         o->show_from ? "show-from" : NULL,
+        o->collapse ? "collapse" : NULL,
+        o->collapse_library ? "collapse-library" : NULL,
+        o->collapse_recursion ? "collapse-recursion" : NULL,
         o->tagfocus ? "tagfocus" : NULL,
         o->tagignore ? "tagignore" : NULL,
         o->thread ? "thread" : NULL,
@@ -116,7 +124,6 @@ static bool nothing_selected(cli *c)
         o->wanted_type ? "sample-type" : NULL,
         o->wanted_id ? "profile-id" : NULL,
         o->resource.n ? "resource" : NULL,
-        o->all ? "all" : NULL,
         o->tagroot ? "tagroot" : NULL,
         o->tagleaf ? "tagleaf" : NULL,
     };

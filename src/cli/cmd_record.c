@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "base/text.h"
+#include "sys/process.h"
 #include "sys/program.h"
 #include "sys/temp.h"
 #include "base/ban.h"
@@ -43,6 +44,10 @@ bool record_options(record_run *x, err *e)
     x->o.aggregate = o->aggregate;
     if (x->o.off_cpu && x->o.mode == RECORD_PERF)
         return err_set(e, ERR_USAGE, "--off-cpu needs BPF; leave out --mode perf");
+    if (x->o.aggregate && x->o.mode == RECORD_PERF)
+        return err_set(e, ERR_USAGE, "--aggregate needs BPF; leave out --mode perf");
+    if ((o->every || o->protocol) && !o->address)
+        return err_set(e, ERR_USAGE, "%s needs --to", o->every ? "--every" : "--protocol");
     x->o.flush_ns = o->address && !o->output && !o->html ? every : 0;
     return true;
 }
@@ -56,12 +61,13 @@ static bool parse_pid(record_run *x, str text, uint32_t *pid, err *e)
     if (errno || end == z || *end || !v || v > INT32_MAX)
         return err_set(e, ERR_USAGE, "`%.*s` is not a process id", STR_ARG(text));
     *pid = (uint32_t)v;
-    if (*pid == (uint32_t)getpid())
+    uint32_t process = process_of_thread(*pid);
+    if (!process) return err_sys(e, ESRCH, "process %u", *pid);
+    if (process == (uint32_t)getpid())
         return err_set(e, ERR_USAGE, "kiln does not record itself (process %u)", *pid);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%u", *pid);
-    if (access(path, F_OK) != 0) return err_sys(e, ESRCH, "process %u", *pid);
-    (void)x;
+    if (process != *pid)
+        cli_note(x->r.c, "%u is a thread; recording its process %u", *pid, process);
+    *pid = process;
     return true;
 }
 
@@ -137,6 +143,7 @@ static exit_code finish(record_run *x, bool ran)
     module_cache_close(&r->modules);
     arena_free(&r->arena);
     temp_close();
+    record_release(x);
     if (!ran || !x->has_program) return c->worst;
     cli_flush(c);
     child_die_by_signal(r->end.status);

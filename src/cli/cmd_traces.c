@@ -15,13 +15,9 @@ typedef struct tracing {
     const view_part *p;
     tag_texts texts;
     uint32_t *stack;
+    uint8_t *inlined; /* by frame of stack */
     json_out json;
 } tracing;
-
-static bool is_last_line(const view *v, uint32_t place, uint32_t k)
-{
-    return !(place & PLACE_MANY) || k + 1 == v->many.v[place & ~PLACE_MANY];
-}
 
 /* ---- text ---- */
 
@@ -71,19 +67,15 @@ static void put_stack(tracing *t, const view_row *r)
     const view *v = &t->q->v;
     buf *b = &t->q->c->out;
     char value[HUMAN_MAX];
-    size_t width = cli_width(t->q->c), n = 0;
+    size_t width = cli_width(t->q->c);
     const char *first = query_value(t->q, r->value, value);
-    for (uint32_t i = r->at; i < r->at + r->n; i++) {
-        uint32_t place = t->p->place[t->p->stacks[i]];
-        uint32_t many = place & PLACE_MANY ? v->many.v[place & ~PLACE_MANY] : 1;
-        for (uint32_t k = 0; k < many; k++) {
-            uint32_t f = place & PLACE_MANY ? v->many.v[(place & ~PLACE_MANY) + 1 + k] : place;
-            const char *mark = is_last_line(v, place, k) ? "" : " (inlined)";
-            buf_printf(b, "%12s   ", n++ ? "" : first);
-            text_clipped(b, frame_label(v->frames, f),
-                         width == SIZE_MAX ? SIZE_MAX : width - 15 - strlen(mark));
-            buf_printf(b, "%s\n", mark);
-        }
+    uint32_t n = view_frames_inlined(v, t->p, r, t->stack, t->inlined);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *mark = t->inlined[i] ? " (inlined)" : "";
+        buf_printf(b, "%12s   ", i ? "" : first);
+        text_clipped(b, frame_label(v->frames, t->stack[i]),
+                     width == SIZE_MAX ? SIZE_MAX : width - 15 - strlen(mark));
+        buf_printf(b, "%s\n", mark);
     }
     if (!n) buf_printf(b, "%12s   (no stack)\n", first);
 }
@@ -176,6 +168,8 @@ static bool trace(query *q, err *e)
     tracing t = {.q = q, .json = {.b = &c->out, .pretty = true}};
     t.stack = view_scratch(&q->v, e);
     if (!t.stack) return false;
+    t.inlined = arena_alloc(&q->arena, (size_t)q->v.max_depth + 1);
+    if (!t.inlined) return err_memory(e);
     if (c->o.json) {
         json_put_object(&t.json);
         query_header_json(q, &t.json);

@@ -3,6 +3,7 @@
 #include "cli/stored.h"
 #include "cli/naming.h"
 #include "sys/child.h"
+#include "sys/map_guard.h"
 #include "sys/pager.h"
 
 #include "sys/entropy.h"
@@ -48,6 +49,7 @@ static void dispatch(cli *c)
 int main(int argc, char **argv)
 {
     heap_in_huge_pages();
+    map_guard_start();
     cli c = {.fd = STDOUT_FILENO, .ignored = child_ignored()};
     signal(SIGPIPE, SIG_IGN); /* cli_flush handles EPIPE */
     c.term = term_of(STDOUT_FILENO);

@@ -48,9 +48,10 @@ typedef struct cli_options {
 
     /* queries (cli/query.h); since and until are --start and --end */
     const char *wanted_type, *wanted_id, *since, *until;
-    const char *focus, *ignore_frames, *hide, *show, *show_from, *tagfocus, *tagignore, *tagroot,
-        *tagleaf, *thread, *trace_id, *span_id, *granularity, *unit, *step, *source_path,
-        *trim_path;
+    const char *focus, *ignore_frames, *hide, *show, *show_from;
+    const char *collapse, *collapse_library, *collapse_recursion;
+    const char *tagfocus, *tagignore, *tagroot, *tagleaf, *thread, *trace_id, *span_id;
+    const char *granularity, *unit, *step, *source_path, *trim_path;
     option_list resource, weights;
     bool all, literal, keep_pruned, noinlines, by_functions, by_filefunctions, by_files, by_lines,
         by_addresses, by_cum, by_flat, no_trim, no_pager, icicle, inverted, heat;

@@ -62,6 +62,9 @@ static bool take_options(query *q, err *e)
     s->hide = str_of(o->hide);
     s->show = str_of(o->show);
     s->show_from = str_of(o->show_from);
+    s->collapse = str_of(o->collapse);
+    s->collapse_library = str_of(o->collapse_library);
+    s->collapse_recursion = str_of(o->collapse_recursion);
     s->tagroot = str_of(o->tagroot);
     s->tagleaf = str_of(o->tagleaf);
     s->literal = o->literal;

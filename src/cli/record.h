@@ -8,6 +8,7 @@
 #pragma once
 #include "cli/run.h"
 #include "record/record.h"
+#include <signal.h>
 
 typedef struct record_run {
     run r; /* files, exporter, parts; r.end is that of the program, if kiln started one */
@@ -17,6 +18,8 @@ typedef struct record_run {
     uint64_t ran_ns;
     bool has_program;
     bool interrupted;
+    bool stops_blocked; /* until record_release */
+    sigset_t before;
     recorded all;
 } record_run;
 
@@ -29,6 +32,8 @@ NODISCARD bool record_open(record_run *x, err *e);
 NODISCARD bool record_wait(record_run *x, err *e);
 /* Runs the program r.path under the recorder. */
 NODISCARD bool record_program(record_run *x, err *e);
+/* Call it when the results are written: until then, SIGTERM and SIGHUP wait. */
+void record_release(record_run *x);
 
 /* Runs a program that cannot take the probe, for `kiln run`; `why` is the reason. Returns the exit
  * code. */

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "cli/symbols.h"
 #include "draw/human.h"
+#include "sys/map_guard.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,10 @@ static bool on_name(void *ctx, model *m, const char *root, const char *perf_map,
         o.module.max_debug = LIVE_DEBUG;
         o.module.max_memory = LIVE_BYTES;
     }
-    if (perf_map) o.perf_map = perf_map;
+    if (perf_map) {
+        o.perf_map = perf_map;
+        o.perf_map_found = true;
+    }
     return symbolize(m, &o, a, &report, e);
 }
 
@@ -92,6 +96,42 @@ static void show(record_run *x, uint64_t since)
 
 /* ---- waiting ---- */
 
+/* A second signal during the recording must not prevent the results, so the signals stay blocked
+ * until they are written; only ^C may then end kiln early, which removes the temporary files. */
+static sigset_t block_stops(record_run *x)
+{
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT), sigaddset(&stops, SIGTERM), sigaddset(&stops, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stops, x->stops_blocked ? NULL : &x->before);
+    x->stops_blocked = true;
+    return stops;
+}
+
+static void drop_pending(const sigset_t *stops)
+{
+    const struct timespec now = {0, 0};
+    while (sigtimedwait(stops, NULL, &now) > 0) continue;
+}
+
+void record_release(record_run *x)
+{
+    if (!x->stops_blocked) return;
+    sigset_t stops = block_stops(x);
+    drop_pending(&stops);
+    sigprocmask(SIG_SETMASK, &x->before, NULL);
+    x->stops_blocked = false;
+}
+
+static void permit_interrupt(record_run *x)
+{
+    sigset_t stops = block_stops(x);
+    drop_pending(&stops);
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &stops, NULL);
+}
+
 static bool is_stop(int sig) { return sig == SIGINT || sig == SIGTERM || sig == SIGHUP; }
 
 static void wait_for_end(record_run *x, const sigset_t *stops, uint64_t since)
@@ -112,19 +152,15 @@ static void wait_for_end(record_run *x, const sigset_t *stops, uint64_t since)
 
 bool record_wait(record_run *x, err *e)
 {
-    sigset_t stops, before;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGINT), sigaddset(&stops, SIGTERM), sigaddset(&stops, SIGHUP);
-    sigprocmask(SIG_BLOCK, &stops, &before);
-    uint64_t since = monotonic();
+    sigset_t stops = block_stops(x);
     bool ok = recorder_start(x->recorder, e);
     if (ok) {
-        wait_for_end(x, &stops, since);
-        x->ran_ns = monotonic() - since;
+        wait_for_end(x, &stops, monotonic());
         cli_status(x->r.c, "%s", "");
         recorder_stop(x->recorder, &x->all);
+        x->ran_ns = x->all.ran_ns;
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    permit_interrupt(x);
     return ok;
 }
 
@@ -144,10 +180,12 @@ static void *keep_gate(void *ctx)
     bool started = false;
     /* A file that is not a program is started a second time, by a shell. */
     for (int pid = 0; read(g->announce, &pid, sizeof pid) == (ssize_t)sizeof pid;) {
+        char refused = 1;
         g->ok = recorder_attach(g->x->recorder, (uint32_t)pid, &g->e) &&
                 (started || recorder_start(g->x->recorder, &g->e));
         started = g->ok;
-        (void)!write(g->gate, "", 1);
+        if (g->ok) refused = 0;
+        (void)!write(g->gate, &refused, 1);
     }
     return NULL;
 }
@@ -168,9 +206,8 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
                     .announce = announce[1],
                     .gate = gate[0]};
     /* The thread must not take the SIGCHLD that child_run() waits for. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    map_guard_block_signals(&before);
     int why = pthread_create(&thread, NULL, keep_gate, &g);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why) return err_sys(e, why, "cannot start a thread");
@@ -179,10 +216,15 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
     announce[1] = -1;
     pthread_join(thread, NULL);
     x->ran_ns = x->r.end.run_ns;
-    if (g.ok) recorder_stop(x->recorder, &x->all);
-    if (!ran) return err_in(e, "%s", x->r.path);
-    if (!g.ok) *e = g.e;
-    return g.ok;
+    (void)block_stops(x);
+    recorder_stop(x->recorder, &x->all);
+    permit_interrupt(x);
+    if (g.e.code) { /* the program was not started */
+        x->r.end.start_ns = 0;
+        *e = g.e;
+        return false;
+    }
+    return ran || err_in(e, "%s", x->r.path);
 }
 
 bool record_program(record_run *x, err *e)

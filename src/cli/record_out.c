@@ -103,6 +103,10 @@ static void put_notes(run *r, buf *t)
         buf_printf(t, "perf events instead of BPF: %s", x->all.why_perf);
         run_item(r, PAINT_DIM, "more", t);
     }
+    if (x->o.aggregate && !x->all.bpf) {
+        buf_z(t, "--aggregate has no effect with perf events");
+        run_item(r, PAINT_DIM, "more", t);
+    }
 }
 
 static void put_empty(run *r, buf *t)
@@ -156,6 +160,7 @@ void record_print_json(run *r)
     run_json_number(&o, "frames_guessed", n->guessed);
     run_json_number(&o, "spans", n->spans);
     run_json_number(&o, "spans_torn", n->spans_torn);
+    run_json_number(&o, "repeated", n->repeated);
     run_json_number(&o, "processes", n->processes);
     run_json_number(&o, "threads", r->n_threads);
     run_json_number(&o, "own_cpu_ns", n->own_cpu);

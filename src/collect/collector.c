@@ -8,6 +8,7 @@
 #include "collect/stragglers.h"
 #include "base/utf8.h"
 #include "sys/entropy.h"
+#include "sys/map_guard.h"
 #include "sys/process.h"
 #include "base/time.h"
 
@@ -567,9 +568,8 @@ const char *collector_dir(const collector *c) { return c->dir[0] ? c->dir : NULL
 
 bool collector_start(collector *c, err *e)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    map_guard_block_signals(&before);
     int why = pthread_create(&c->thread, NULL, run, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     c->started = why == 0;

@@ -2,10 +2,13 @@
 #include "collect/tables.h"
 
 #include "collect/object_file.h"
-#include "sys/file.h"
+#include "model/model.h"
+#include "sys/rooted.h"
 #include "unwind/foreign.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 #include "base/ban.h"
 
 enum { FILES = 1024, COMPILED_BYTES = 16 << 20, HELD_BYTES = 8 << 20 };
@@ -16,6 +19,7 @@ typedef struct table_file {
     off_t size;
     struct timespec changed;
     file_bytes f;
+    char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* "": none */
 } table_file;
 
 /* The rules of a file without .eh_frame_hdr, at one place. */
@@ -66,33 +70,75 @@ static bool is_same(const table_file *t, const struct stat *st)
            t->changed.tv_sec == st->st_mtim.tv_sec && t->changed.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-/* Opens the file through the root directory of the process, which may differ from kiln's. */
-static str file_of(table_files *f, const char *root, str path, struct stat *st)
+/* Returns whether the path leads to the file that is mapped: it may have been replaced. */
+static bool is_mapped(const table_file *t, const image *x)
 {
-    char name[4352];
-    if (path.n > 4096 || !path.n || path.p[0] != '/') return (str){0};
-    snprintf(name, sizeof name, "%s%.*s", root, STR_ARG(path));
-    if (stat(name, st) != 0) {
-        snprintf(name, sizeof name, "%.*s", STR_ARG(path));
-        if (stat(name, st) != 0) return (str){0};
-    }
+    if (x->inode && t->ino == x->inode) return true;
+    /* A file system in layers may show another inode for the same file. */
+    if (x->gnu[0] && t->gnu[0]) return !strcmp(t->gnu, x->gnu);
+    return !x->inode;
+}
+
+static void read_id(table_file *t)
+{
+    elf_file f;
+    arena scratch = {.budget = 4 << 20};
+    str id = elf_read(t->f.bytes, &scratch, &f, NULL) ? elf_build_ids(&f).gnu : (str){0};
+    if (id.n && id.n <= BUILD_ID_BYTES_MAX) hex_encode((const uint8_t *)id.p, id.n, t->gnu);
+    arena_free(&scratch);
+}
+
+/* Takes ownership of `found`, a descriptor of rooted_find. */
+static const table_file *open_file(table_files *f, int found, const struct stat *st)
+{
     for (size_t i = 0; i < f->n; i++)
-        if (is_same(&f->v[i], st)) return f->v[i].f.bytes;
-    if (f->n == FILES || !S_ISREG(st->st_mode)) return (str){0};
+        if (is_same(&f->v[i], st)) return close(found), &f->v[i];
+    if (f->n == FILES) return close(found), NULL;
     table_file *t = &f->v[f->n];
     *t = (table_file){
         .dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .changed = st->st_mtim};
-    if (!file_read_regular(name, 0, &t->f, NULL)) return (str){0};
+    if (!rooted_read(found, st, 0, &t->f, NULL)) return NULL;
     file_sparse(&t->f);
+    read_id(t);
     f->held += t->f.mapped ? 0 : t->f.bytes.n;
     f->n++;
-    return t->f.bytes;
+    return t;
 }
 
-str tables_file(table_files *f, const char *root, str path, struct stat *st)
+/* Finds the very file that is mapped, even if it was deleted.  Only root may do this, and only while
+ * the process runs. */
+static int find_mapped(int pid, const image *x, struct stat *st)
+{
+    char name[96];
+    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, x->start, x->end);
+    return pid ? rooted_find(NULL, name, st, NULL) : -1;
+}
+
+/* Finds the file through the root directory of the process, which may differ from kiln's. */
+static int find_path(const char *root, str path, struct stat *st)
+{
+    char name[4097];
+    snprintf(name, sizeof name, "%.*s", STR_ARG(path));
+    int fd = root ? rooted_find(root, name, st, NULL) : -1;
+    return fd >= 0 ? fd : rooted_find(NULL, name, st, NULL);
+}
+
+static str file_of(table_files *f, int pid, const char *root, const image *x, struct stat *st)
+{
+    str path = x->path;
+    if (path.n > 4096 || !path.n || path.p[0] != '/' || str_starts(path, STR("/memfd:")))
+        return (str){0};
+    int fd = find_mapped(pid, x, st);
+    bool exact = fd >= 0;
+    if (!exact) fd = find_path(root, path, st);
+    const table_file *t = fd >= 0 ? open_file(f, fd, st) : NULL;
+    return t && (exact || is_mapped(t, x)) ? t->f.bytes : (str){0};
+}
+
+str tables_file(table_files *f, int pid, const char *root, const image *x, struct stat *st)
 {
     *st = (struct stat){0};
-    return str_eq(path, STR("[vdso]")) ? object_vdso() : file_of(f, root, path, st);
+    return str_eq(x->path, STR("[vdso]")) ? object_vdso() : file_of(f, pid, root, x, st);
 }
 
 /* ---- objects ---- */
@@ -112,10 +158,10 @@ static void add_rules(table_files *f, str bytes, const image *x, unwind_object *
     if (c) *c = (compiled){bytes.p, o->lo, atomic_load(&o->table)};
 }
 
-static bool open_object(table_files *f, const char *root, const image *x, unwind_object *o)
+static bool open_object(table_files *f, int pid, const char *root, const image *x, unwind_object *o)
 {
     struct stat st;
-    str bytes = tables_file(f, root, x->path, &st);
+    str bytes = tables_file(f, pid, root, x, &st);
     if (!object_of_file(bytes, x->start, x->offset, o)) return false;
     object_add_go(bytes, x->start, x->offset, o);
     add_rules(f, bytes, x, o);
@@ -136,8 +182,8 @@ unwind_snapshot *tables_make(table_files *f, const char *root, const images *m)
     if (!v) return NULL;
     for (size_t i = 0; i < m->v.n; i++) {
         /* An object with several executable segments has several images. */
-        if (!m->v.v[i].gone && open_object(f, root, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n]))
-            n++;
+        const image *x = &m->v.v[i];
+        n += !x->gone && open_object(f, m->pid, root, x, &v[n]) && !is_known(v, n, &v[n]);
     }
     unwind_snapshot *s = foreign_open(v, n, NULL);
     free(v);

@@ -1,7 +1,8 @@
 /* collect/tables.h - unwind rules for the code of another process, from the files that it has
  * mapped.
  *
- * Each file is mapped once for all processes; its .eh_frame is read in place (unwind/object.h). */
+ * Each file is mapped once for all processes; its .eh_frame is read in place (unwind/object.h).  A
+ * file may shrink meanwhile: the program must use sys/map_guard.h. */
 #pragma once
 #include "agent/images.h"
 #include "unwind/unwind.h"
@@ -22,6 +23,7 @@ bool table_files_full(const table_files *f);
  * caller frees it with foreign_close. */
 NODISCARD unwind_snapshot *tables_make(table_files *f, const char *root, const images *m);
 
-/* Finds the file of a mapping, opened once.  Returns an empty str when it cannot be read.  `st` gets
- * its identity; all zero for the vdso, whose bytes are those of this process. */
-str tables_file(table_files *f, const char *root, str path, struct stat *st);
+/* Finds the file of a mapping of process `pid`, opened once.  Returns an empty str when it cannot be
+ * read, or when another file has its path now.  `st` gets its identity; all zero for the vdso, whose
+ * bytes are those of this process. */
+str tables_file(table_files *f, int pid, const char *root, const image *x, struct stat *st);

@@ -4,6 +4,7 @@
 
 #include "draw/report.h"
 #include "draw/viewer.h"
+#include "format/html_order.h"
 #include "wire/base64.h"
 #include "wire/otlp.h"
 #include "base/ban.h"
@@ -85,7 +86,11 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 static bool wrap(const model *m, buf *base64, err *e)
 {
     buf otlp = {0}, packed = {0};
-    bool ok = otlp_encode(m, NULL, &otlp, e) && pack(CODEC_GZIP, buf_view(&otlp), &packed, e);
+    arena a = {.seed = m->seed};
+    model sorted = html_sorted(m, &a);
+    bool ok = otlp_encode(&sorted, NULL, &otlp, e);
+    arena_free(&a);
+    ok = ok && pack(CODEC_GZIP, buf_view(&otlp), &packed, e);
     if (ok) base64_encode(base64, buf_view(&packed));
     buf_free(&otlp);
     buf_free(&packed);

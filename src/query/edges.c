@@ -31,17 +31,6 @@ static edge *edge_between(edge_search *x, uint32_t from, uint32_t to, uint32_t *
     return new_one;
 }
 
-/* Sets out[i] for each inlined frame of a row: every line of a location except the outermost. */
-static void inlined_of(const view *v, const view_part *p, const view_row *r, uint8_t *out)
-{
-    uint32_t n = 0;
-    for (uint32_t i = r->at; i < r->at + r->n; i++) {
-        uint32_t x = p->place[p->stacks[i]];
-        uint32_t many = x & PLACE_MANY ? v->many.v[x & ~PLACE_MANY] : 1;
-        for (uint32_t k = 0; k < many; k++) out[n++] = k + 1 < many;
-    }
-}
-
 static bool add_stack(edge_search *x, const uint32_t *stack, const uint8_t *inlined, uint32_t n,
                       int64_t value, uint32_t stamp, err *e)
 {
@@ -80,8 +69,7 @@ static bool find_edges(edge_search *x, const view *v, err *e)
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             const view_row *r = &v->rows.v[i];
             if (!r->value) continue;
-            uint32_t n = view_frames(v, p, r, stack);
-            inlined_of(v, p, r, inlined);
+            uint32_t n = view_frames_inlined(v, p, r, stack, inlined);
             if (!add_stack(x, stack, inlined, n, r->value, (uint32_t)i + 1, e)) return false;
         }
     }

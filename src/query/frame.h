@@ -33,6 +33,8 @@ typedef enum frame_flags {
     FRAME_INLINED = 1, /* some location has it as an inlined call */
     FRAME_CALLED = 2,  /* some location has it as a call that is not inlined */
     FRAME_TAG = 4,     /* not code, but a value of --tagroot or --tagleaf */
+    FRAME_ONCE = 8,    /* adjacent occurrences in a stack are one frame: --collapse-library and
+                          --collapse-recursion */
 } frame_flags;
 
 typedef struct frame {

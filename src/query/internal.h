@@ -22,6 +22,9 @@ enum {
     MATCHED_HIDE,
     MATCHED_SHOW,
     MATCHED_FROM,
+    MATCHED_COLLAPSE,
+    MATCHED_LIBRARY,
+    MATCHED_RECURSION,
     MATCHED_TAGFOCUS,
     MATCHED_TAGIGNORE
 };
@@ -64,9 +67,10 @@ enum {
     PLACE_FOCUS = 1,
     PLACE_IGNORE = 2,
     PLACE_HIDDEN = 4,
-    PLACE_FROM = 8,          /* matches show_from */
-    PLACE_PRUNE = 16,        /* drop_frames: removed with its callees */
-    PLACE_PRUNE_BENEATH = 32 /* drop_frames: only its callees are removed */
+    PLACE_FROM = 8,           /* matches show_from */
+    PLACE_PRUNE = 16,         /* drop_frames: removed with its callees */
+    PLACE_PRUNE_BENEATH = 32, /* drop_frames: only its callees are removed */
+    PLACE_COLLAPSE = 64,      /* matches collapse */
 };
 
 typedef struct places {
@@ -75,8 +79,9 @@ typedef struct places {
     const select_opts *o;
     arena *a;
     pattern *focus, *ignore, *hide, *show, *show_from, *drop, *keep;
+    pattern *collapse, *library, *recursion;
     str own_drop, own_keep; /* drop_frames and keep_frames of the profile */
-    matcher m_focus, m_ignore, m_hide, m_show, m_from;
+    matcher m_focus, m_ignore, m_hide, m_show, m_from, m_collapse, m_library, m_recursion;
     bool cuts;        /* stacks may lose frames or be dropped, so rows must be filtered */
     bool hides;       /* some place is hidden */
     uint32_t most;    /* frames of the place with the most frames */

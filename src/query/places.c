@@ -2,7 +2,9 @@
  *
  * The order is that of pprof. drop_frames comes first. focus and ignore test all remaining lines.
  * hide removes matching lines; show removes the others. show_from removes the callers of its
- * outermost match. With no_inlines, only the outermost line stays at the end. */
+ * outermost match. Then come the options that pprof does not have: collapse removes the callees of
+ * its outermost match, collapse_library replaces locations by their binary, and collapse_recursion
+ * marks frames. With no_inlines, only the outermost line stays at the end. */
 #include "query/internal.h"
 #include "wire/carried.h"
 
@@ -192,13 +194,31 @@ static bool show_from(places *x, uint32_t map, uint8_t *verdict, err *e)
     return true;
 }
 
+static bool collapse(places *x, uint32_t map, uint8_t *verdict, err *e)
+{
+    bool yes;
+    size_t i = x->lines.n;
+    if (!matcher_mapping(&x->m_collapse, map, &yes, e)) return false;
+    if (yes && i) i--;
+    while (!yes && i-- > 0)
+        if (!matcher_function(&x->m_collapse, x->m->dict.lines.v[x->lines.v[i]].function, &yes, e))
+            return false;
+    if (!yes) return true;
+    memmove(x->lines.v, x->lines.v + i, (x->lines.n - i) * sizeof *x->lines.v);
+    x->lines.n -= i;
+    *verdict |= PLACE_COLLAPSE;
+    x->v->matched |= 1 << MATCHED_COLLAPSE;
+    return true;
+}
+
 static bool filter_lines(places *x, uint32_t map, uint8_t *verdict, err *e)
 {
     if (x->drop && !prune(x, verdict, e)) return false;
     if (!judge(x, map, verdict, e)) return false;
     if (x->hide && !hide(x, map, verdict, e)) return false;
     if (x->show && !show(x, map, verdict, e)) return false;
-    return !x->show_from || show_from(x, map, verdict, e);
+    if (x->show_from && !show_from(x, map, verdict, e)) return false;
+    return !x->collapse || collapse(x, map, verdict, e);
 }
 
 /* ---- frames ---- */
@@ -229,6 +249,19 @@ static bool file_of(places *x, uint32_t string, uint32_t *out, err *e)
     return true;
 }
 
+/* Sets FRAME_ONCE when the pattern of collapse_recursion matches. */
+static bool mark_recursion(places *x, const location *l, const line *li, frame_parts *p, err *e)
+{
+    bool yes;
+    if (!matcher_function(&x->m_recursion, li ? li->function : 0, &yes, e)) return false;
+    if (!yes && !matcher_mapping(&x->m_recursion, l->mapping, &yes, e)) return false;
+    if (!yes) return true;
+    p->flags |= FRAME_ONCE;
+    x->v->once = true;
+    x->v->matched |= 1 << MATCHED_RECURSION;
+    return true;
+}
+
 static bool frame_of(places *x, const location *l, const line *li, bool inlined, uint32_t *out,
                      err *e)
 {
@@ -241,7 +274,18 @@ static bool frame_of(places *x, const location *l, const line *li, bool inlined,
         if (!file_of(x, f->filename, &p.file, e)) return false;
     }
     if (l->mapping && !text_of(x, d->mappings.v[l->mapping].filename, &p.mapping, e)) return false;
+    if (x->recursion && !mark_recursion(x, l, li, &p, e)) return false;
     return frame_table_add(x->v->frames, &p, out, e);
+}
+
+/* The frame of a location whose library is collapsed. */
+static bool library_frame(places *x, const location *l, uint32_t *out, err *e)
+{
+    frame_parts p = {.flags = FRAME_CALLED | FRAME_ONCE};
+    x->v->once = true;
+    x->v->matched |= 1 << MATCHED_LIBRARY;
+    return text_of(x, x->m->dict.mappings.v[l->mapping].filename, &p.mapping, e) &&
+           frame_table_add(x->v->frames, &p, out, e);
 }
 
 static bool put_many(places *x, const location *l, uint32_t place, err *e)
@@ -276,6 +320,9 @@ static bool put_location(places *x, uint32_t i, err *e)
         x->place[i] = PLACE_MANY; /* many[0]: an empty list */
         return true;
     }
+    bool collapsed;
+    if (!matcher_mapping(&x->m_library, l->mapping, &collapsed, e)) return false;
+    if (collapsed) return library_frame(x, l, &x->place[i], e);
     if (x->o->no_inlines && x->lines.n > 1) x->lines.v[0] = x->lines.v[x->lines.n - 1];
     if (x->o->no_inlines && x->lines.n > 1) x->lines.n = 1;
     if (x->v->frames->by == BY_MAPPING) x->lines.n = 0; /* inlined or not: one frame */
@@ -304,9 +351,13 @@ bool places_init(places *x, view *v, const model *m, const profile *p, const sel
         !compile(x, o->hide, "hide", &x->hide, &x->m_hide, e) ||
         !compile(x, o->show, "show", &x->show, &x->m_show, e) ||
         !compile(x, o->show_from, "show-from", &x->show_from, &x->m_from, e) ||
+        !compile(x, o->collapse, "collapse", &x->collapse, &x->m_collapse, e) ||
+        !compile(x, o->collapse_library, "collapse-library", &x->library, &x->m_library, e) ||
+        !compile(x, o->collapse_recursion, "collapse-recursion", &x->recursion, &x->m_recursion,
+                 e) ||
         !compile_own(x, p, e) || !make_room(x, m->dict.locations.n, e))
         return false;
-    x->cuts = x->focus || x->ignore || x->hide || x->show || x->show_from || x->drop;
+    x->cuts = x->focus || x->ignore || x->hide || x->show || x->show_from || x->collapse || x->drop;
     x->n = m->dict.locations.n;
     if (!v->many.n && !vec_push(v->a, &v->many)) return err_memory(e);
     for (uint32_t i = 0; i < m->dict.locations.n; i++)
@@ -326,12 +377,13 @@ static bool tag_matches(pattern *p, str value, str key, bool *yes, err *e)
 
 static bool judge_tag(places *x, str value, str key, uint8_t *verdict, err *e)
 {
-    bool ignored, focused, hidden, shown, from;
+    bool ignored, focused, hidden, shown, from, collapsed;
     if (!tag_matches(x->ignore, value, key, &ignored, e) ||
         !tag_matches(x->focus, value, key, &focused, e) ||
         !tag_matches(x->hide, value, key, &hidden, e) ||
         !tag_matches(x->show, value, key, &shown, e) ||
-        !tag_matches(x->show_from, value, key, &from, e))
+        !tag_matches(x->show_from, value, key, &from, e) ||
+        !tag_matches(x->collapse, value, key, &collapsed, e))
         return false;
     if (ignored) *verdict |= PLACE_IGNORE, x->v->matched |= 1 << MATCHED_IGNORE;
     if (!ignored && (focused || !x->focus)) *verdict |= PLACE_FOCUS;
@@ -339,8 +391,10 @@ static bool judge_tag(places *x, str value, str key, uint8_t *verdict, err *e)
     if (hidden) x->v->matched |= 1 << MATCHED_HIDE;
     if (shown) x->v->matched |= 1 << MATCHED_SHOW;
     if (from) x->v->matched |= 1 << MATCHED_FROM;
+    if (collapsed) x->v->matched |= 1 << MATCHED_COLLAPSE;
     if (hidden || (x->show && !shown)) *verdict |= PLACE_HIDDEN;
     if (from) *verdict |= PLACE_FROM;
+    if (collapsed) *verdict |= PLACE_COLLAPSE;
     return true;
 }
 
@@ -394,6 +448,18 @@ static void cut_pruned(const places *x, const uint32_t *stack, uint32_t *at, uin
     }
 }
 
+/* collapse: removes the callees of the outermost match. */
+static void cut_callees(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *n)
+{
+    for (uint32_t i = *n; i-- > 0;) {
+        uint8_t verdict = x->verdict[stack[*at + i]];
+        if (!(verdict & PLACE_COLLAPSE) || (verdict & PLACE_HIDDEN)) continue;
+        *at += i;
+        *n -= i;
+        return;
+    }
+}
+
 bool places_cut(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *n)
 {
     if (!x->cuts) return true;
@@ -411,11 +477,13 @@ bool places_cut(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *
     if (!shown && *n) return false;
     if (x->show_from && !from) return false;
     if (x->show_from) *n = from;
+    if (x->collapse) cut_callees(x, stack, at, n);
     return true;
 }
 
 void places_free(places *x)
 {
-    pattern *const all[] = {x->focus, x->ignore, x->hide, x->show, x->show_from, x->drop, x->keep};
+    pattern *const all[] = {x->focus,    x->ignore,  x->hide,      x->show, x->show_from,
+                            x->collapse, x->library, x->recursion, x->drop, x->keep};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) pattern_free(all[i]);
 }

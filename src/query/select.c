@@ -299,6 +299,9 @@ static void tell_unmatched(rows *x)
         {o->hide.n, MATCHED_HIDE, "hide"},
         {o->show.n, MATCHED_SHOW, "show"},
         {o->show_from.n, MATCHED_FROM, "show-from"},
+        {o->collapse.n, MATCHED_COLLAPSE, "collapse"},
+        {o->collapse_library.n, MATCHED_LIBRARY, "collapse-library"},
+        {o->collapse_recursion.n, MATCHED_RECURSION, "collapse-recursion"},
         {o->tagfocus.n, MATCHED_TAGFOCUS, "tagfocus"},
         {o->tagignore.n, MATCHED_TAGIGNORE, "tagignore"},
     };

@@ -3,10 +3,13 @@
  *
  *   models ─ select profiles ─ select samples ─ fold by stack ─ select and rename frames ─► view
  *
- * The options have the names and meanings of pprof:
+ * The options have the names and meanings of pprof; pprof has no collapse:
  *   focus      stacks with a matching frame              ignore     stacks without a matching frame
  *   hide       removes matching frames                   show       removes all other frames
  *   show_from  removes the callers of the outermost matching frame, and stacks without a match
+ *   collapse   removes the callees of the outermost matching frame
+ *   collapse_library    adjacent frames of a matching binary become one frame, "[libc.so.6]"
+ *   collapse_recursion  adjacent calls of a matching function by itself become one frame
  *   tagfocus   samples with a matching attribute         tagignore  samples without one
  *   tagroot    values of attributes as outermost frames  tagleaf    as innermost frames
  * A frame matches by the name or file of its function or the file of its mapping; a location with
@@ -42,6 +45,7 @@ typedef struct select_opts {
 
     /* which stacks and frames */
     str focus, ignore, hide, show, show_from;
+    str collapse, collapse_library, collapse_recursion;
     str tagroot, tagleaf; /* keys, separated by commas; the first is outermost */
     bool literal;         /* all patterns are plain text */
     bool no_inlines;      /* a location is its outermost function */
@@ -86,9 +90,10 @@ typedef struct view {
     uint64_t n_observations;
     uint64_t n_selected; /* samples in the rows */
     bool saturated;
+    bool once;        /* some frames are FRAME_ONCE */
     unsigned matched; /* bits 1 << MATCHED_x: patterns that matched something */
     /* names of patterns that matched nothing: "focus, hide"; "" if none */
-    char unmatched[96];
+    char unmatched[128];
 } view;
 
 /* Returns the selected profiles of a model as indices of m->profiles in *out (memory from `a`).
@@ -107,22 +112,43 @@ NODISCARD bool view_add(view *v, const model *m, const select_opts *o, double we
 NODISCARD bool view_of(const model *m, const select_opts *o, granularity by, arena *a,
                        frame_table *f, view *out, err *e);
 
+/* Appends a frame to the n frames of a row, unless it continues the previous one. */
+static inline uint32_t view_put_frame(const view *v, uint32_t id, bool inlined, uint32_t *out,
+                                      uint8_t *is_inlined, uint32_t n)
+{
+    if (UNLIKELY(v->once) && n && out[n - 1] == id && (v->frames->v.v[id].flags & FRAME_ONCE)) {
+        if (is_inlined) is_inlined[n - 1] &= inlined;
+        return n;
+    }
+    if (is_inlined) is_inlined[n] = inlined;
+    out[n] = id;
+    return n + 1;
+}
+
 /* Writes the frames of a row, leaf first, into out (capacity v->max_depth) and returns their
- * number.  A row whose frames are all unknown has none. */
-static inline uint32_t view_frames(const view *v, const view_part *p, const view_row *r,
-                                   uint32_t *out)
+ * number.  A row whose frames are all unknown has none.  is_inlined[i] is set for each inlined
+ * frame, that is every line of a location except the outermost; NULL: not needed. */
+static inline uint32_t view_frames_inlined(const view *v, const view_part *p, const view_row *r,
+                                           uint32_t *out, uint8_t *is_inlined)
 {
     uint32_t n = 0;
     for (uint32_t i = r->at, end = r->at + r->n; i < end; i++) {
         uint32_t x = p->place[p->stacks[i]];
         if (LIKELY(!(x & PLACE_MANY))) {
-            out[n++] = x;
+            n = view_put_frame(v, x, false, out, is_inlined, n);
             continue;
         }
         const uint32_t *many = v->many.v + (x & ~PLACE_MANY);
-        for (uint32_t k = 1; k <= many[0]; k++) out[n++] = many[k];
+        for (uint32_t k = 1; k <= many[0]; k++)
+            n = view_put_frame(v, many[k], k < many[0], out, is_inlined, n);
     }
     return n;
+}
+
+static inline uint32_t view_frames(const view *v, const view_part *p, const view_row *r,
+                                   uint32_t *out)
+{
+    return view_frames_inlined(v, p, r, out, NULL);
 }
 
 /* Returns scratch for view_frames from the arena of the view; NULL when out of memory. */

@@ -7,7 +7,7 @@
  *     bpf_start(s, &e);
  *     epoll on bpf_fd(s), and at least every 100 ms: bpf_drain(s, on_event, ctx, &e);
  *     at each flush: bpf_dump(s, on_event, ctx, &e);
- *     bpf_stop(s), bpf_drain, bpf_dump, bpf_close(s);
+ *     bpf_end(s, time), bpf_drain, bpf_dump, bpf_stop(s), bpf_drain, bpf_close(s);
  *
  * The kernel walks user stacks with compiled unwind tables.  Where it cannot decide (no table yet,
  * code without a rule whose bytes must be read) it hands the walk over: the record then has the
@@ -100,11 +100,14 @@ typedef struct bpf_waker {
 typedef struct bpf_event {
     bpf_kind kind;
     uint32_t pid, tid;
-    uint64_t time;           /* of the sample; start of the interval */
-    uint64_t count;          /* CPU: number of samples, 1 unless aggregated */
-    uint64_t value;          /* ns.  CPU: period x count.  OFF_CPU: duration, or its estimate */
-    uint64_t on_ns;          /* CPU time since the thread was first seen; 0 without off_cpu */
-    bpf_stack stack;         /* CPU, OFF_CPU */
+    uint64_t time;    /* of the sample; start of the interval */
+    uint64_t count;   /* CPU: number of samples, 1 unless aggregated */
+    uint64_t value;   /* ns.  OFF_CPU: duration, or its estimate.  CPU: period x count, or with
+                              * off_cpu the CPU time since the thread's last event */
+    uint64_t on_ns;   /* CPU time since the thread was first seen; 0 without off_cpu, or for
+                              * a count */
+    uint64_t rest_ns; /* EXIT, RUNNING, still_open: CPU time after the last CPU event */
+    bpf_stack stack;  /* CPU, OFF_CPU */
     const span_record *span; /* NULL: none */
     char comm[16];           /* CPU, EXIT */
 
@@ -156,13 +159,15 @@ NODISCARD bool bpf_exclude(bpf_source *s, uint32_t pid, err *e);
 
 /* Attaches the programs, then lists the threads that exist. */
 NODISCARD bool bpf_start(bpf_source *s, err *e);
-/* Detaches the programs.  Call bpf_drain and bpf_dump afterwards. */
+/* Ends the recording: what happens later is not recorded.  Any thread may call it. */
+void bpf_end(bpf_source *s, uint64_t time);
+/* Detaches the programs. */
 void bpf_stop(bpf_source *s);
 
 /* Readable when the ring is a quarter full. */
 int bpf_fd(const bpf_source *s);
 
-/* Reports all events in the ring and, with `aggregate`, the counts. */
+/* Reports the events that are in the ring at the call and, with `aggregate`, the counts. */
 NODISCARD bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e);
 
 /* Drains, then reports for every thread that is off-CPU the interval so far (the next piece begins

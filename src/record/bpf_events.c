@@ -150,7 +150,7 @@ static void on_cpu(bpf_source *s, const struct bpf_rec_cpu *r)
                     .tid = r->tid,
                     .time = r->time,
                     .count = 1,
-                    .value = s->period_ns,
+                    .value = r->value,
                     .on_ns = r->on_ns,
                     .state = 'R',
                     .syscall = -1};
@@ -181,6 +181,7 @@ static void on_off_cpu(bpf_source *s, const struct bpf_rec_off *r)
                     .count = 1,
                     .value = r->value,
                     .on_ns = r->on_ns,
+                    .rest_ns = r->rest,
                     .duration_ns = r->end - r->start,
                     .runnable_ns = since ? r->end - since : 0,
                     .runnable_since = since,
@@ -211,6 +212,7 @@ static void on_thread(bpf_source *s, const struct bpf_rec_thread *r)
                     .time = r->time,
                     .since = r->since,
                     .on_ns = r->on_ns,
+                    .rest_ns = r->rest,
                     .short_count = r->short_count,
                     .short_ns = r->short_ns,
                     .last = r->last,
@@ -262,11 +264,15 @@ static size_t on_record(bpf_source *s, const void *p, size_t n)
     return bytes <= n ? bytes : 0;
 }
 
+/* Ends the drain after as many bytes as the ring holds: the programs may write as fast as they are
+ * read. */
 static int on_ring(void *ctx, void *p, size_t n)
 {
-    ((bpf_source *)ctx)->ring_bytes += n;
-    (void)on_record(ctx, p, n);
-    return 0;
+    bpf_source *s = ctx;
+    s->ring_bytes += n;
+    s->drained += n + BPF_RINGBUF_HDR_SZ;
+    (void)on_record(s, p, n);
+    return s->drained < s->o.ring_bytes ? 0 : -EAGAIN;
 }
 
 bool bpf_events_open(bpf_source *s, err *e)
@@ -298,8 +304,7 @@ static void drain_sums(bpf_source *s)
                         .tid = key.tid,
                         .time = sum.first,
                         .count = sum.count,
-                        .value = sum.count * s->period_ns,
-                        .on_ns = sum.on_ns,
+                        .value = sum.value,
                         .state = 'R',
                         .syscall = -1};
         memcpy(ev.comm, sum.comm, sizeof ev.comm - 1);
@@ -323,6 +328,7 @@ static void adjust(bpf_source *s)
             keep ? keep * (rate < KEEP_STEP * max ? rate : KEEP_STEP * max) / max : KEEP_FIRST_NS;
     else if (rate < max / 2)
         keep /= 2;
+    if (keep >= BPF_KEEP_MAX) keep = BPF_KEEP_MAX - 1;
     s->programs->bss->keep_ns = keep < KEEP_MIN_NS ? 0 : keep;
     s->rated_at = now;
     s->rated_intervals = n;
@@ -333,9 +339,10 @@ bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
     s->on_event = f;
     s->ctx = ctx;
     adjust(s);
+    s->drained = 0;
     int n = ring_buffer__consume(s->ring);
     if (s->o.aggregate) drain_sums(s);
-    return n >= 0 || err_sys(e, -n, "the ring of BPF records cannot be read");
+    return n >= 0 || n == -EAGAIN || err_sys(e, -n, "the ring of BPF records cannot be read");
 }
 
 size_t bpf_stack_bytes(const bpf_source *s) { return s->stacks.g[s->stacks.now].a.used; }

@@ -48,6 +48,7 @@ struct bpf_source {
     /* bpf_events.c */
     bpf_stacks stacks;
     uint64_t stacks_unknown, finished, ring_bytes;
+    size_t drained;                     /* bytes of the ring, in this drain */
     uint64_t rated_at, rated_intervals; /* of the last adjustment of the rate */
     bpf_on_event *on_event;             /* during a drain */
     void *ctx;

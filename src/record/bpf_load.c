@@ -6,12 +6,14 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -23,6 +25,8 @@ enum {
     MAPPINGS = 65536,
     PAGE = 4096,
 };
+
+#define FIRST_PID_NS 4026531836 /* inode number of the first pid namespace, PROC_PID_INIT_INO */
 
 _Static_assert((int)BPF_END_WHOLE == UNWIND_WHOLE && (int)BPF_END_CAPPED == UNWIND_CAPPED &&
                    (int)BPF_END_NO_RULE == UNWIND_NO_RULE &&
@@ -55,29 +59,24 @@ static void set_defaults(bpf_opts *o)
     if (!o->max_mappings) o->max_mappings = MAPPINGS;
 }
 
-/* Finds the id and the depth of a cgroup.  The id is the handle of its directory. */
-static bool find_cgroup(const char *path, uint64_t *id, uint32_t *level, err *e)
+/* Finds the id of a cgroup.  It is the handle of its directory. */
+static bool find_cgroup(const char *path, uint64_t *id, err *e)
 {
     struct {
         struct file_handle h;
         uint64_t id;
     } at = {.h = {.handle_bytes = sizeof at.id}};
     int mount;
+    struct statfs fs;
+    struct stat st;
     if (!path) return err_set(e, ERR_USAGE, "a filter by cgroup requires its directory");
-    if (name_to_handle_at(AT_FDCWD, path, &at.h, &mount, 0) != 0)
-        return err_sys(e, errno, "%s: not a cgroup", path);
+    if (statfs(path, &fs) != 0 || stat(path, &st) != 0) return err_sys(e, errno, "%s", path);
+    if (fs.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(st.st_mode))
+        return err_sys(e, 0, "%s is not a directory of cgroup2", path);
+    if (name_to_handle_at(AT_FDCWD, path, &at.h, &mount, AT_SYMLINK_FOLLOW) != 0)
+        return err_sys(e, errno, "%s", path);
     memcpy(id, at.h.f_handle, sizeof *id);
-    char real[PAGE], parent[PAGE + 32];
-    if (!realpath(path, real)) return err_sys(e, errno, "%s", path);
-    *level = 0; /* directories up to the root of the hierarchy, which has no cgroup.type */
-    for (;;) {
-        snprintf(parent, sizeof parent, "%s/cgroup.type", real);
-        if (access(parent, F_OK) != 0) return true;
-        ++*level;
-        char *slash = strrchr(real, '/');
-        if (!slash || slash == real) return true;
-        *slash = 0;
-    }
+    return true;
 }
 
 static bool set_options(bpf_source *s, err *e)
@@ -85,8 +84,7 @@ static bool set_options(bpf_source *s, err *e)
     const bpf_opts *o = &s->o;
     struct kiln_bpf__rodata *r = s->programs->rodata;
     r->filter = o->filter;
-    if (o->filter == BPF_CGROUP && !find_cgroup(o->cgroup, &r->cgroup_id, &r->cgroup_level, e))
-        return false;
+    if (o->filter == BPF_CGROUP && !find_cgroup(o->cgroup, &r->cgroup_id, e)) return false;
     if (o->comm) {
         r->comm_length = (uint32_t)strnlen(o->comm, sizeof r->comm_prefix - 1);
         memcpy(r->comm_prefix, o->comm, r->comm_length);
@@ -98,6 +96,7 @@ static bool set_options(bpf_source *s, err *e)
     r->max_frames = o->max_frames;
     r->copy_bytes = o->copy_bytes;
     r->off_cpu_min_ns = o->off_cpu_min_ns;
+    r->period_ns = s->period_ns;
     r->ring_quarter = o->ring_bytes / 4;
     return true;
 }
@@ -150,6 +149,14 @@ static bool check_kernel(err *e)
         return err_set(e, ERR_UNSUPPORTED,
                        "BPF recording requires a kernel with CONFIG_DEBUG_INFO_BTF");
     return true;
+}
+
+/* The programs see the process ids of the first pid namespace, kiln those of its own. */
+static bool check_namespace(err *e)
+{
+    struct stat st;
+    if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino == FIRST_PID_NS) return true;
+    return err_sys(e, 0, "BPF recording is not possible inside a pid namespace");
 }
 
 static bool load_failed(int sys, err *e)
@@ -214,7 +221,7 @@ static bool share_memory(bpf_source *s, err *e)
 static bool open_source(bpf_source *s, err *e)
 {
     libbpf_set_print(print_nothing);
-    if (!check_kernel(e)) return false;
+    if (!check_kernel(e) || !check_namespace(e)) return false;
     if (!(s->programs = kiln_bpf__open())) return load_failed(errno, e);
     if (!set_options(s, e) || !set_sizes(s, e)) return false;
     int failed = kiln_bpf__load(s->programs);
@@ -342,6 +349,11 @@ bool bpf_start(bpf_source *s, err *e)
     for (size_t i = 0; s->o.on_cpu && i < s->n_cpus; i++)
         if (!attach_cpu(s, (int)i, e)) return false;
     return true;
+}
+
+void bpf_end(bpf_source *s, uint64_t time)
+{
+    __atomic_store_n(&s->programs->bss->ended, time, __ATOMIC_RELAXED);
 }
 
 void bpf_stop(bpf_source *s)

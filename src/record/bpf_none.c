@@ -18,6 +18,7 @@ bool bpf_follow(bpf_source *s, uint32_t pid, bool on, err *e)
 }
 bool bpf_exclude(bpf_source *s, uint32_t pid, err *e) { return (void)s, (void)pid, (void)e, false; }
 bool bpf_start(bpf_source *s, err *e) { return (void)s, (void)e, false; }
+void bpf_end(bpf_source *s, uint64_t time) { (void)s, (void)time; }
 void bpf_stop(bpf_source *s) { (void)s; }
 int bpf_fd(const bpf_source *s) { return (void)s, -1; }
 bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e)

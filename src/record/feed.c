@@ -27,16 +27,18 @@ struct feed {
     waiting *waiting;
     bool last; /* the recording ends: the rest of each thread's CPU time is due */
     uint64_t kept_ns;
+    uint64_t unpublished;  /* failures of bpf_space_put */
+    uint64_t reads_failed; /* of bpf_drain and bpf_dump */
 };
 
 /* ---- mappings ---- */
 
-static bool map_image(feed *f, const char *root, const image *x, bpf_mapping *out)
+static bool map_image(feed *f, uint32_t pid, const char *root, const image *x, bpf_mapping *out)
 {
     recorder *r = f->r;
     struct stat st;
     err e = {0};
-    str elf = tables_file(r->world.files, root, x->path, &st);
+    str elf = tables_file(r->world.files, (int)pid, root, x, &st);
     table_key key = {.dev = st.st_dev,
                      .ino = st.st_ino,
                      .size = (uint64_t)st.st_size,
@@ -93,7 +95,7 @@ static void publish(feed *f, space *s)
     (void)space_root(s, root);
     for (size_t i = 0; i < s->images.v.n && n < MAPPINGS_MAX; i++) {
         const image *x = &s->images.v.v[i];
-        if (!x->gone && x->path.n) n += map_image(f, root, x, &f->mappings[n]);
+        if (!x->gone && x->path.n) n += map_image(f, s->pid, root, x, &f->mappings[n]);
     }
     qsort(f->mappings, n, sizeof *f->mappings, by_start);
     size_t kept = 0;
@@ -102,7 +104,7 @@ static void publish(feed *f, space *s)
             f->mappings[kept++] = f->mappings[i];
     bool has = find_place(s, &place);
     /* Without mappings, the walks are handed over. */
-    (void)!bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
+    f->unpublished += !bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
 }
 
 void feed_forget(feed *f, uint32_t pid) { bpf_space_drop(f->s, pid); }
@@ -142,59 +144,64 @@ static observation observe(const recorder *r, const bpf_event *v, sample_kind ki
 
 static void count_stack(recorder *r, const bpf_event *v)
 {
-    r->n.stacks_lost += v->stack.lost;
+    r->n.stacks_lost += v->stack.lost ? v->count : 0;
     if (!v->stack.n_user) return;
-    r->n.whole += v->stack.end == UNWIND_WHOLE;
-    r->n.truncated += v->stack.end == UNWIND_CAPPED;
-    r->n.broken += v->stack.end > UNWIND_CAPPED;
-    r->n.guessed += v->stack.guesses;
+    r->n.whole += v->stack.end == UNWIND_WHOLE ? v->count : 0;
+    r->n.truncated += v->stack.end == UNWIND_CAPPED ? v->count : 0;
+    r->n.broken += v->stack.end > UNWIND_CAPPED ? v->count : 0;
+    r->n.guessed += v->stack.guesses * v->count;
 }
 
-static bool same_span(const agent_link *a, const agent_link *b) { return !memcmp(a, b, sizeof *a); }
+/* ---- CPU time ---- */
 
-/* Adds CPU time up to `on_ns` to the thread's last sample.  Returns false when that sample was
- * delivered, or belongs to another span than `of`. */
-static bool add_rest(feed *f, space *s, space_thread *t, uint64_t on_ns, const agent_link *of)
+/* The thread's last CPU sample; NULL: it was delivered. */
+static agent_sample *last_sample(const space *s, const space_thread *t)
 {
-    static const agent_link none;
-    if (!t->last || !s->batch) return false;
-    agent_sample *last = &s->batch->samples.v[t->last - 1];
-    if (!same_span(last->link ? &s->batch->links.v[last->link] : &none, of)) return false;
-    last->value += (int64_t)(on_ns - t->accounted);
-    f->r->n.cpu_ns += on_ns - t->accounted;
-    t->accounted = on_ns;
-    return true;
+    return t->last && s->batch ? &s->batch->samples.v[t->last - 1] : NULL;
 }
 
-/* Follows the span of the thread.  When it has changed, the CPU time up to the former event belongs
- * to the former span, not to the next sample.  A span without a sample leaves its time to the next
- * one: only samples say which stacks use CPU time. */
-static void follow_span(feed *f, space *s, space_thread *t, const bpf_event *v)
+/* Notes whether the thread still has the span of its last sample. */
+static void follow_span(const space *s, space_thread *t, const bpf_event *v)
 {
-    agent_link now = {{0}, {0}};
-    if (!v->on_ns) return;
+    const agent_sample *last = last_sample(s, t);
+    agent_link old = {{0}, {0}}, now = {{0}, {0}};
+    if (last && last->link) old = s->batch->links.v[last->link];
     if (v->span && v->span->has_ids) {
         memcpy(now.trace_id, v->span->trace_id, sizeof now.trace_id);
         memcpy(now.span_id, v->span->span_id, sizeof now.span_id);
     }
-    if (!same_span(&t->span, &now) && t->seen > t->accounted)
-        (void)add_rest(f, s, t, t->seen, &t->span);
-    t->span = now;
-    t->seen = v->on_ns;
+    t->holds = last && !memcmp(&old, &now, sizeof old);
+    if (t->holds) t->held = v->on_ns;
+}
+
+/* Gives the thread's last sample the part of `ns` that its span used, of the CPU time that ends at
+ * this event.  Without a sample of its own, another span leaves its time to the next sample: only
+ * samples say which stacks use CPU time.  Returns the rest. */
+static uint64_t give_back(feed *f, const space *s, const space_thread *t, const bpf_event *v,
+                          uint64_t ns)
+{
+    agent_sample *last = last_sample(s, t);
+    uint64_t from = v->on_ns > ns ? v->on_ns - ns : 0;
+    if (!last || t->held <= from || t->held > v->on_ns) return ns;
+    last->value += (int64_t)(t->held - from);
+    f->r->n.cpu_ns += t->held - from;
+    return v->on_ns - t->held;
 }
 
 /* A sample represents the CPU time since the thread's last one, so that CPU time and waits add up to
  * the wall time.  Without the clock of the switches, it represents a period. */
 static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    observation x = observe(f->r, v, SAMPLE_CPU);
-    follow_span(f, s, t, v);
-    if (v->on_ns) {
-        if (v->on_ns <= t->accounted) return;
-        x.value = (int64_t)(v->on_ns - t->accounted);
-        t->accounted = v->on_ns;
-    }
-    recorder_put(f->r, s, t, &x);
+    recorder *r = f->r;
+    observation x = observe(r, v, SAMPLE_CPU);
+    uint64_t before = r->n.cpu_samples;
+    follow_span(s, t, v);
+    if (!t->holds) x.value = (int64_t)give_back(f, s, t, v, v->value);
+    x.value += (int64_t)t->owed;
+    t->owed = 0;
+    recorder_put(r, s, t, &x);
+    follow_span(s, t, v);
+    if (r->n.cpu_samples > before) r->n.cpu_samples += v->count - 1;
 }
 
 /* Sets the stack of a wait that began before the recording. */
@@ -213,7 +220,7 @@ static void take_initial(feed *f, space *s, space_thread *t, const bpf_event *v,
 static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     observation x = observe(f->r, v, SAMPLE_OFF_CPU);
-    follow_span(f, s, t, v);
+    follow_span(s, t, v);
     if (v->started_blocked && !x.has_stack) take_initial(f, s, t, v, &x);
     uint64_t all = v->duration_ns, ready = v->state == 'R' ? 0 : v->runnable_ns;
     if (!all) return;
@@ -238,10 +245,20 @@ static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
  * waited. */
 static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    if (v->on_ns <= t->accounted) return;
-    uint64_t rest = v->on_ns - t->accounted;
-    if (add_rest(f, s, t, v->on_ns, &t->span)) return;
-    if (!f->last && v->kind != BPF_EVENT_EXIT) return;
+    agent_sample *last = last_sample(s, t);
+    bool same = last && t->holds;
+    uint64_t rest = t->owed + (same ? v->rest_ns : give_back(f, s, t, v, v->rest_ns));
+    t->owed = 0;
+    if (!rest) return;
+    if (same) {
+        last->value += (int64_t)rest;
+        f->r->n.cpu_ns += rest;
+        return;
+    }
+    if (!f->last && v->kind != BPF_EVENT_EXIT) {
+        t->owed = rest;
+        return;
+    }
     observation x = {.kind = SAMPLE_CPU,
                      .time = f->r->world.now,
                      .value = (int64_t)rest,
@@ -254,17 +271,7 @@ static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
         x.end = (unwind_end)k->end;
         x.has_stack = true;
     }
-    t->accounted = v->on_ns;
     recorder_put(f->r, s, t, &x);
-}
-
-/* An ending thread still runs in the kernel for a while, so samples may follow its last event.  Its
- * clock goes on; that of another thread with the same id begins again. */
-static void continue_clock(space_thread *t, const bpf_event *v)
-{
-    if (!t->left_at || !v->on_ns) return;
-    if (v->on_ns >= t->left_at) t->accounted = t->left_at;
-    t->left_at = 0;
 }
 
 static void on_event(void *ctx, const bpf_event *v)
@@ -280,7 +287,8 @@ static void on_event(void *ctx, const bpf_event *v)
         r->n.batch_full += observed;
         return;
     }
-    continue_clock(t, v);
+    /* Samples of an ending thread follow its end shortly; later ones are of another with its id. */
+    if (t->ended_at && recorder_unix(r, v->time) > t->ended_at + NS_PER_S) t->ended_at = 0;
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);
@@ -293,7 +301,7 @@ static void on_event(void *ctx, const bpf_event *v)
     case BPF_EVENT_RUNNING: take_rest(f, s, t, v); break;
     case BPF_EVENT_EXIT:
         take_rest(f, s, t, v);
-        space_end_thread(s, v->tid);
+        space_end_thread(s, v->tid, recorder_unix(r, v->time));
         break;
     }
 }
@@ -353,10 +361,13 @@ bool feed_start(feed *f, err *e)
 {
     recorder *r = f->r;
     if (!bpf_start(f->s, e)) return false;
+    recorder_began(r);
     for (size_t i = 0; r->o.off_cpu && r->o.target == RECORD_PIDS && i < r->spaces.n; i++)
         waiting_keep(f->waiting, r->spaces.v[i], &r->world);
     return true;
 }
+
+void feed_end(feed *f, uint64_t time) { bpf_end(f->s, time); }
 
 void feed_stop(feed *f) { bpf_stop(f->s); }
 
@@ -365,14 +376,14 @@ int feed_fd(const feed *f) { return bpf_fd(f->s); }
 void feed_drain(feed *f)
 {
     err e = {0};
-    (void)!bpf_drain(f->s, on_event, f, &e);
+    f->reads_failed += !bpf_drain(f->s, on_event, f, &e);
 }
 
 void feed_settle(feed *f, bool last)
 {
     err e = {0};
     f->last = last;
-    (void)!bpf_dump(f->s, on_event, f, &e);
+    f->reads_failed += !bpf_dump(f->s, on_event, f, &e);
 }
 
 bool feed_is_large(const feed *f) { return bpf_stack_bytes(f->s) > STACK_BYTES; }
@@ -387,12 +398,16 @@ void feed_count(feed *f)
     n->bpf_ns = 0;
     for (size_t i = 0; i < k; i++) n->bpf_ns += cost[i].ns;
     n->ring_full = c.lost_samples + c.lost_intervals + c.lost_exits;
+    n->stacks_cut = c.stacks_cut;
     n->waits_sampled_out = c.sampled_away;
     n->short_waits = c.short_intervals;
     n->short_ns = c.short_ns;
     n->spans_torn = c.spans_torn;
-    n->threads_lost = c.storage_failed;
-    n->tables_over = t.evicted + t.refused;
+    n->attributes_lost = c.lost_attrs;
+    n->switches_lost = c.storage_failed;
+    n->processes_lost = c.not_followed;
+    n->reads_failed = f->reads_failed;
+    n->tables_over = t.evicted + t.refused + f->unpublished;
     n->kernel_finished = c.finished;
 }
 

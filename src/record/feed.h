@@ -12,6 +12,8 @@ void feed_close(feed *f);
 /* RECORD_PIDS: follows a process and its descendants, and publishes its mappings. */
 NODISCARD bool feed_attach(feed *f, uint32_t pid, err *e);
 NODISCARD bool feed_start(feed *f, err *e);
+/* Ends the recording at a time of CLOCK_MONOTONIC.  Any thread may call it. */
+void feed_end(feed *f, uint64_t time);
 void feed_stop(feed *f);
 int feed_fd(const feed *f);
 

@@ -19,11 +19,13 @@ struct recorder {
     space_world world;
     char kernel_id[2 * BUILD_ID_BYTES_MAX + 1];
     uint64_t clock_offset; /* Unix time - CLOCK_MONOTONIC */
-    uintptr_t *pcs;        /* scratch: max_frames of the kernel and as many of the user */
-    ucontext_t context;    /* scratch: registers of a sample */
-    uint64_t flushed_at;   /* Unix ns */
-    uint64_t lost_stated;  /* losses that delivered profiles state */
+    uintptr_t *pcs;        /* scratch: frames of the kernel, then of the user */
+    size_t n_pcs;
+    ucontext_t context;   /* scratch: registers of a sample */
+    uint64_t flushed_at;  /* Unix ns */
+    uint64_t lost_stated; /* losses that delivered profiles state */
     uint64_t swept_at;
+    uint64_t began; /* CLOCK_MONOTONIC */
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */
     bool running;
@@ -32,6 +34,9 @@ struct recorder {
     pthread_mutex_t lock; /* guards `n` against recorder_progress */
     recorded n;
 };
+
+/* Sets the begin of the recording to now. */
+void recorder_began(recorder *r);
 
 /* ---- processes.c ---- */
 

@@ -38,6 +38,14 @@ typedef struct event {
     uint64_t id;
 } event;
 
+/* A thread with events of its own.  After its end, or an exec, another thread may have its id, with
+ * the events of its creator. */
+typedef struct owner {
+    uint32_t tid;
+    uint32_t heir;    /* thread whose events count since `changed`; 0: not known yet */
+    uint64_t changed; /* time of the last end or exec; 0: never */
+} owner;
+
 typedef struct cpu {
     uint32_t number;
     ring ring;
@@ -54,7 +62,7 @@ struct perf_source {
     int epoll;
     VEC(event) events;
     hash_index by_id, by_tid;
-    VEC(uint32_t) tids; /* threads with events of their own */
+    VEC(owner) owners;
     size_t events_max;
     bool no_lost;    /* events do not count what they lose */
     bool lost_final; /* n.lost has everything; records about losses repeat it */
@@ -114,15 +122,16 @@ static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
 static bool refused(const perf_source *s, int why, err *e)
 {
     if (why == EACCES || why == EPERM) {
-        const char *what = s->o.target != PERF_PIDS ? "to record other users' processes"
-                           : s->o.kernel ? "to record kernel stacks, or another user's process"
-                                         : "to record another user's process";
-        return err_sys(
-            e, why,
-            "the kernel permits no perf events here: %s it needs root, CAP_PERFMON, or a "
-            "lower kernel.perf_event_paranoid",
-            what);
+        const char *what = s->o.target != PERF_PIDS ? "recording other users' processes"
+                           : s->o.kernel ? "recording kernel stacks or another user's process"
+                                         : "recording another user's process";
+        return err_sys(e, why,
+                       "the kernel refused perf events: %s requires root, CAP_PERFMON, or a lower "
+                       "kernel.perf_event_paranoid",
+                       what);
     }
+    if ((why == EBADF || why == ENOENT) && s->o.target == PERF_CGROUP)
+        return err_sys(e, 0, "%s is not a cgroup with the perf_event controller", s->o.cgroup);
     if (why == EMFILE || why == ENFILE)
         return err_sys(e, why, "too many open files for perf events; raise ulimit -n");
     if (why == ENOENT || why == EOPNOTSUPP || why == ENOSYS)
@@ -182,25 +191,25 @@ static uint32_t thread_of(const perf_source *s, uint64_t id)
 
 /* ---- threads ---- */
 
-static bool is_attached(const perf_source *s, uint32_t tid)
+static owner *find_owner(const perf_source *s, uint32_t tid)
 {
-    if (!s->by_tid.slot) return false;
+    if (!s->by_tid.slot) return NULL;
     uint64_t h = hash_mix(s->by_tid.seed, tid);
     uint32_t i = hash_first(&s->by_tid, h);
     for (uint32_t at; hash_next(&s->by_tid, &i, h, &at); i++)
-        if (s->tids.v[at] == tid) return true;
-    return false;
+        if (s->owners.v[at].tid == tid) return &s->owners.v[at];
+    return NULL;
 }
 
 static bool note_attached(perf_source *s, uint32_t tid)
 {
-    uint32_t *v = hash_index_room(&s->by_tid, &s->mem) ? vec_push(&s->mem, &s->tids) : NULL;
+    owner *v = hash_index_room(&s->by_tid, &s->mem) ? vec_push(&s->mem, &s->owners) : NULL;
     if (!v) return false;
-    *v = tid;
+    *v = (owner){.tid = tid};
     uint64_t h = hash_mix(s->by_tid.seed, tid);
     uint32_t i = hash_first(&s->by_tid, h);
     for (uint32_t at; hash_next(&s->by_tid, &i, h, &at); i++) continue;
-    hash_put(&s->by_tid, i, h, (uint32_t)(s->tids.n - 1));
+    hash_put(&s->by_tid, i, h, (uint32_t)(s->owners.n - 1));
     return true;
 }
 
@@ -239,12 +248,12 @@ bool perf_attach(perf_source *s, uint32_t pid, bool at_exec, err *e)
         bool ok = process_threads((int)pid, &a, &tids, e);
         more = false;
         for (size_t i = 0; ok && i < tids.n; i++) {
-            if (is_attached(s, tids.v[i])) continue;
+            if (find_owner(s, tids.v[i])) continue;
             more = true;
             ok = attach_thread(s, tids.v[i], at_exec, e);
         }
         arena_free(&a);
-        if (!ok) return scan > 0 && !s->n.events ? false : s->tids.n > 0 && scan > 0;
+        if (!ok) return scan > 0 && !s->n.events ? false : s->owners.n > 0 && scan > 0;
     }
     return true;
 }
@@ -349,9 +358,14 @@ static void count_lost(perf_source *s)
     s->lost_final = true;
 }
 
-void perf_stop(perf_source *s)
+void perf_end(perf_source *s)
 {
     for (size_t i = 0; i < s->events.n; i++) ioctl(s->events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void perf_stop(perf_source *s)
+{
+    perf_end(s);
     if (!s->no_lost) count_lost(s);
 }
 
@@ -434,16 +448,26 @@ static void take_mapping(const ring_record *r, const perf_events *on)
         on->mapped(on->ctx, pid, trailer_time(r), &m);
 }
 
-static void take_name(const ring_record *r, const perf_events *on)
+/* The id of a thread passes to another one: to the thread that called exec, or to a new one. */
+static void pass_on(perf_source *s, uint32_t tid, uint64_t time)
+{
+    owner *o = find_owner(s, tid);
+    if (!o) return;
+    o->changed = time;
+    o->heir = 0;
+}
+
+static void take_name(perf_source *s, const ring_record *r, const perf_events *on)
 {
     fields f = {.p = r->body, .end = r->body + r->n};
     uint32_t pid = take_u32(&f), tid = take_u32(&f);
-    if (!f.failed)
-        on->named(on->ctx, pid, tid, trailer_time(r), take_text(&f, TRAILER),
-                  r->misc & PERF_RECORD_MISC_COMM_EXEC);
+    bool exec = r->misc & PERF_RECORD_MISC_COMM_EXEC;
+    if (f.failed) return;
+    if (exec) pass_on(s, tid, trailer_time(r));
+    on->named(on->ctx, pid, tid, trailer_time(r), take_text(&f, TRAILER), exec);
 }
 
-static void take_birth(const ring_record *r, const perf_events *on)
+static void take_birth(perf_source *s, const ring_record *r, const perf_events *on)
 {
     fields f = {.p = r->body, .end = r->body + r->n};
     uint32_t pid = take_u32(&f), parent = take_u32(&f), tid = take_u32(&f);
@@ -451,7 +475,7 @@ static void take_birth(const ring_record *r, const perf_events *on)
     if (r->type == PERF_RECORD_FORK)
         on->born(on->ctx, pid, parent, tid, trailer_time(r));
     else
-        on->ended(on->ctx, pid, tid, trailer_time(r));
+        pass_on(s, tid, trailer_time(r)), on->ended(on->ctx, pid, tid, trailer_time(r));
 }
 
 static void take_about(perf_source *s, const ring_record *r, const perf_events *on)
@@ -459,9 +483,9 @@ static void take_about(perf_source *s, const ring_record *r, const perf_events *
     fields f = {.p = r->body, .end = r->body + r->n};
     switch (r->type) {
     case PERF_RECORD_MMAP2: take_mapping(r, on); break;
-    case PERF_RECORD_COMM: take_name(r, on); break;
+    case PERF_RECORD_COMM: take_name(s, r, on); break;
     case PERF_RECORD_FORK:
-    case PERF_RECORD_EXIT: take_birth(r, on); break;
+    case PERF_RECORD_EXIT: take_birth(s, r, on); break;
     case PERF_RECORD_LOST:
         (void)take_u64(&f); /* id */
         if (!s->lost_final) s->n.lost += take_u64(&f);
@@ -475,10 +499,14 @@ static void take_about(perf_source *s, const ring_record *r, const perf_events *
 }
 
 /* Returns whether a thread with events of its own also inherited those of its creator. */
-static bool is_repeated(const perf_source *s, uint64_t id, uint32_t tid)
+static bool is_repeated(const perf_source *s, uint64_t id, uint32_t tid, uint64_t time)
 {
-    uint32_t owner = thread_of(s, id);
-    return owner && owner != tid && is_attached(s, tid);
+    uint32_t of = thread_of(s, id);
+    owner *o = of ? find_owner(s, tid) : NULL;
+    if (!o) return false;
+    if (!o->changed || time < o->changed) return of != tid;
+    if (!o->heir) o->heir = of;
+    return of != o->heir;
 }
 
 /* Removes the markers that separate the parts of a chain, from both ends: the chain has kernel
@@ -512,7 +540,7 @@ static void take_sample(perf_source *s, const ring_record *r, const perf_events 
     uint64_t filled = size ? take_u64(&f) : 0;
     if (f.failed) return;
     if (x.regs && filled <= size) x.stack = copy, x.n_stack = (size_t)filled;
-    if (is_repeated(s, id, x.tid)) {
+    if (is_repeated(s, id, x.tid, x.time)) {
         s->n.repeated++;
         return;
     }

@@ -78,6 +78,8 @@ NODISCARD bool perf_attach(perf_source *s, uint32_t pid, bool at_exec, err *e);
 
 /* Starts all events. */
 NODISCARD bool perf_start(perf_source *s, err *e);
+/* Ends the recording; any thread may call it, before perf_stop. */
+void perf_end(perf_source *s);
 void perf_stop(perf_source *s);
 
 /* Returns a descriptor for epoll: readable when a ring is half full. */

@@ -13,6 +13,7 @@ enum {
     KEEP_MANY_NS = 300 * 1000000, /* with more than MANY processes */
     MANY = 256,
     SPACES_MAX = 65536,
+    FLUSH_NS = 1000 * 1000000, /* least time between deliveries for want of memory */
     SWEEP_NS = 1000 * 1000000, /* between two searches for processes whose end was not reported */
 };
 
@@ -88,6 +89,17 @@ bool recorder_follows(const recorder *r, uint32_t pid)
 
 /* ---- callbacks ---- */
 
+/* The list has a limit, and mappings that ended are kept for the samples of a batch. */
+static void map_when_full(recorder *r, space *s, const image *x)
+{
+    uint64_t now = r->world.now;
+    if (s->batch && now - s->start > FLUSH_NS) recorder_flush(r, s);
+    (void)space_forget_maps(s, now - KEEP_NS);
+    if (space_map(s, x)) return;
+    r->world.mappings_lost += space_forget_maps(s, now);
+    r->world.mappings_lost += !space_map(s, x);
+}
+
 static void on_mapped(void *ctx, uint32_t pid, uint64_t time, const perf_mapping *m)
 {
     recorder *r = ctx;
@@ -101,7 +113,7 @@ static void on_mapped(void *ctx, uint32_t pid, uint64_t time, const perf_mapping
                .born = now,
                .path = str_eq(m->path, STR("//anon")) ? STR("") : m->path};
     hex_encode(m->build_id, m->n_build_id, x.gnu);
-    if (s) space_map(s, &x);
+    if (s && !space_map(s, &x)) map_when_full(r, s, &x);
 }
 
 static void on_named(void *ctx, uint32_t pid, uint32_t tid, uint64_t time, str name, bool exec)
@@ -146,8 +158,10 @@ static void end_process(recorder *r, uint32_t pid, uint64_t time)
 static void on_ended(void *ctx, uint32_t pid, uint32_t tid, uint64_t time)
 {
     recorder *r = ctx;
-    if (pid != tid) return;
     space *s = recorder_find(r, pid);
+    /* In BPF mode, the programs report the end of a thread, with its CPU time. */
+    if (s && !r->feed) space_mark_thread(s, tid, recorder_unix(r, time));
+    if (pid != tid) return;
     if (!process_is_alive(pid))
         end_process(r, pid, recorder_unix(r, time));
     else if (s)

@@ -1,9 +1,12 @@
 /* The recorder thread: opens the sources, drains them, and delivers the profiles. */
 #include "record/feed.h"
 
+#include "agent/signal/raw.h"
 #include "base/time.h"
+#include "bpf/shared.h"
 #include "objfile/build_id.h"
 #include "sys/file.h"
+#include "sys/map_guard.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <malloc.h>
@@ -20,6 +23,7 @@ enum {
     DRAIN_MS = 100,
     BATCHES_BYTES = 8 << 20, /* of all batches; beyond it all are delivered */
     FRAMES_MAX = 1024,
+    KERNEL_FRAMES = BPF_FRAMES_MAX,
     CLOCK_TRIES = 16,
     CLOCK_CLOSE_NS = 1000,
 };
@@ -117,7 +121,10 @@ recorder *recorder_open(const record_opts *o, err *e)
     read_kernel_id(r);
     r->world.config = o->config ? o->config : &r->config;
     r->world.files = table_files_open();
-    r->pcs = calloc(2 * (size_t)r->o.max_frames, sizeof *r->pcs);
+    /* BPF programs take KERNEL_FRAMES frames of the kernel, whatever the limit of user frames. */
+    size_t kernel = r->o.max_frames > KERNEL_FRAMES ? r->o.max_frames : KERNEL_FRAMES;
+    r->n_pcs = kernel + raw_room(r->o.max_frames);
+    r->pcs = calloc(r->n_pcs, sizeof *r->pcs);
     bool ok = (r->world.files && r->pcs && r->wake >= 0) || err_memory(e);
     ok = ok && (resource_facts_read(&r->mem, &r->world.facts) || err_memory(e));
     if (ok && open_sources(r, e)) return r;
@@ -145,9 +152,15 @@ static void count(recorder *r)
 {
     perf_counts p = perf_count(r->perf);
     if (r->feed) feed_count(r->feed);
-    r->n.ring_full = (r->feed ? r->n.ring_full : 0) + p.lost;
-    r->n.threads_lost = (r->feed ? r->n.threads_lost : 0) + p.threads_lost;
+    if (r->feed)
+        r->n.records_lost = p.lost;
+    else
+        r->n.ring_full = p.lost;
+    r->n.threads_lost = p.threads_lost;
+    r->n.throttled = p.throttled;
+    r->n.repeated = p.repeated;
     r->n.user_only = !r->feed && p.user_only;
+    r->n.mappings_lost = r->world.mappings_lost;
     r->n.own_cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
@@ -201,22 +214,27 @@ static void *run(void *ctx)
         poll(p, ARRAY_LEN(p), DRAIN_MS);
         if (!atomic_load(&r->stopping)) pass(r);
     }
-    if (r->feed) feed_stop(r->feed);
     perf_stop(r->perf);
     drain(r);
-    if (r->feed) feed_settle(r->feed, true);
+    if (r->feed) {
+        feed_settle(r->feed, true);
+        feed_stop(r->feed);
+        feed_drain(r->feed); /* threads that ended meanwhile */
+    }
     recorder_reap(r, true);
     count(r);
     return NULL;
 }
 
+void recorder_began(recorder *r) { r->began = clock_of(CLOCK_MONOTONIC); }
+
 bool recorder_start(recorder *r, err *e)
 {
-    sigset_t all, before;
+    sigset_t before;
     r->flushed_at = r->world.now;
+    recorder_began(r);
     if (!perf_start(r->perf, e) || (r->feed && !feed_start(r->feed, e))) return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    map_guard_block_signals(&before);
     int why = pthread_create(&r->thread, NULL, run, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why) return err_sys(e, why, "cannot start a thread");
@@ -236,11 +254,14 @@ bool recorder_is_done(recorder *r) { return atomic_load(&r->done); }
 void recorder_stop(recorder *r, recorded *out)
 {
     if (r->running) {
-        uint64_t one = 1;
+        uint64_t one = 1, now = clock_of(CLOCK_MONOTONIC);
+        if (r->feed) feed_end(r->feed, now);
+        perf_end(r->perf); /* not later: a pass may be in progress */
         atomic_store(&r->stopping, true);
         (void)!write(r->wake, &one, sizeof one);
         pthread_join(r->thread, NULL);
         r->running = false;
+        r->n.ran_ns = now - r->began;
     }
     *out = r->n;
 }

@@ -31,7 +31,7 @@ typedef struct record_opts {
     uint64_t flush_ns;       /* interval of deliveries; 0: at the end, or when memory is full */
     const agent_config *config;
     /* Adds names to a model before it is encoded.  root: the root directory of the process, NULL if
-     * it is kiln's; perf_map: its perf map, NULL for the default name. */
+     * it is kiln's; perf_map: its perf map below that root, NULL for the default name. */
     bool (*name)(void *ctx, model *m, const char *root, const char *perf_map, arena *a, err *e);
     /* Receives the profiles of a process as OTLP, in the recorder thread; owns *bytes. */
     void (*profile)(void *ctx, uint32_t pid, buf *bytes);
@@ -45,12 +45,20 @@ typedef struct record_opts {
     X(ring_full, "observations lost: the ring was full")                                           \
     X(batch_full, "observations lost: not enough memory")                                          \
     X(stacks_lost, "observations without their stack: the ring was full")                          \
+    X(attributes_lost, "sets of span attributes lost: the ring was full")                          \
+    X(records_lost, "records about mappings and processes lost: the ring was full")                \
+    X(reads_failed, "times that the records of the BPF programs could not be read")                \
+    X(throttled, "times that the kernel paused sampling, because it took too long")                \
+    X(stacks_cut, "stacks of waits cut short: too many required a copy of the stack")              \
     X(waits_sampled_out,                                                                           \
       "waits left out above the rate limit; the kept ones stand for them without bias")            \
     X(threads_lost, "threads not recorded: too many for the limit of open files")                  \
+    X(processes_lost, "child processes not recorded: too many")                                    \
+    X(switches_lost, "switches of threads not recorded: the kernel had no memory")                 \
     X(truncated, "stacks truncated at the frame limit")                                            \
     X(broken, "stacks that ended before the first function of their thread")                       \
-    X(tables_over, "unwind tables evicted to stay within the memory limit")                        \
+    X(tables_over, "unwind tables or mappings left out to stay within the memory limit")           \
+    X(mappings_lost, "mappings forgotten early, so their code has no names: too many at once")     \
     X(failed, "profiles that could not be built: no memory")
 
 typedef struct recorded {
@@ -64,8 +72,10 @@ typedef struct recorded {
     uint64_t guessed;               /* frames unwound without a rule */
     uint64_t kernel_finished;       /* BPF: user stacks that were completed outside of the kernel */
     uint64_t spans;                 /* observations with a span */
+    uint64_t repeated;              /* perf: dropped samples of threads that were found twice */
     uint64_t spans_torn; /* records that were not valid: the thread was between two spans */
     uint32_t processes, threads, ended;
+    uint64_t ran_ns;  /* recorder_stop: duration of the recording */
     uint64_t own_cpu; /* CPU time of the recorder thread, ns */
     uint64_t bpf_ns;  /* run time of the BPF programs, ns */
     bool bpf, user_only;

@@ -15,20 +15,27 @@ enum { FLUSH_BYTES = 256 << 20 };
 
 /* ---- store ---- */
 
-static bool put(recorder *r, space *s, space_thread *t, const observation *x)
+/* Copies the frames to r->pcs, as far as there is room, and returns their number. */
+static size_t copy_frames(recorder *r, const observation *x)
+{
+    size_t nk = x->n_kernel < r->n_pcs ? x->n_kernel : r->n_pcs, left = r->n_pcs - nk;
+    size_t nu = x->n_user < left ? x->n_user : left;
+    if (nk && x->kernel != r->pcs) memmove(r->pcs, x->kernel, nk * sizeof *r->pcs);
+    if (nu && x->user != r->pcs + nk) memmove(r->pcs + nk, x->user, nu * sizeof *r->pcs);
+    return nk + nu;
+}
+
+static bool put(recorder *r, space *s, space_thread *t, const observation *x, size_t n_pcs)
 {
     batch *b = space_batch(s, x->time);
-    size_t nk = x->n_kernel, nu = x->n_user;
     if (!b) return false;
-    if (nk) memmove(r->pcs, x->kernel, nk * sizeof *r->pcs);
-    if (nu && r->pcs + nk != x->user) memmove(r->pcs + nk, x->user, nu * sizeof *r->pcs);
     agent_sample out = {.time = x->time,
                         .value = x->value,
                         .kind = (uint8_t)x->kind,
                         .state = x->state,
                         .syscall = x->syscall,
                         .waker = x->waker};
-    if (!batch_stack(b, r->pcs, nk + nu, (uint8_t)x->end, x->has_stack, &out.stack) ||
+    if (!batch_stack(b, r->pcs, n_pcs, (uint8_t)x->end, x->has_stack, &out.stack) ||
         !batch_thread(b, &t->about, &out.thread))
         return false;
     if (x->span && x->span->has_ids) {
@@ -51,8 +58,9 @@ static bool put(recorder *r, space *s, space_thread *t, const observation *x)
 void recorder_put(recorder *r, space *s, space_thread *t, const observation *x)
 {
     recorded *n = &r->n;
+    size_t n_pcs = copy_frames(r, x); /* they may be in the batch that is delivered now */
     if (s->batch && batch_full(s->batch)) recorder_flush(r, s);
-    if (!put(r, s, t, x)) {
+    if (!put(r, s, t, x, n_pcs)) {
         n->batch_full++;
         return;
     }
@@ -116,11 +124,11 @@ void recorder_take_perf(recorder *r, const perf_sample *p)
 
 static bool name_frames(recorder *r, const space *s, model *m, arena *a, err *e)
 {
-    char root[64], map[128];
+    char root[64], map[64];
     if (!r->o.name) return true;
     (void)space_root(s, root);
     bool other = s->root >= 0 || s->inner_pid != s->pid;
-    snprintf(map, sizeof map, "%s/tmp/perf-%u.map", s->root >= 0 ? root : "", s->inner_pid);
+    snprintf(map, sizeof map, "/tmp/perf-%u.map", s->inner_pid);
     return r->o.name(r->o.ctx, m, s->root >= 0 ? root : NULL, other ? map : NULL, a, e);
 }
 

@@ -23,7 +23,13 @@ enum {
     BATCH_BYTES = 4 << 20,
     READ_MAPS_NS = 100 * 1000000, /* least time between readings of /proc/PID/maps */
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
+    STATUS_BYTES = 1 << 20,       /* a process may have 65536 groups */
+    STAT_BYTES = 4096,
+    THREADS_KEPT = 1024,      /* with fewer, threads that ended stay */
+    KERNEL_THREAD = 0x200000, /* PF_KTHREAD */
 };
+
+#define KEEP_THREAD_NS (5 * NS_PER_S) /* events may arrive after the end */
 
 space *space_open(uint32_t pid, uint64_t time)
 {
@@ -54,19 +60,19 @@ void space_close(space *s)
 
 /* ---- /proc ---- */
 
-static str read_proc(space *s, const char *name, size_t most)
+static str read_proc(space *s, arena *a, const char *name, size_t most)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/%s", s->pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *p = fd >= 0 ? arena_alloc(&s->mem, most + 1) : NULL;
+    char *p = fd >= 0 ? arena_alloc(a, most + 1) : NULL;
     size_t n = 0;
     for (ssize_t k = 1; p && n < most && k > 0; n += k > 0 ? (size_t)k : 0)
         k = read(fd, p + n, most - n);
     if (fd >= 0) close(fd);
     if (!p) return STR("");
     p[n] = '\0';
-    arena_trim(&s->mem, p, most + 1, n + 1);
+    arena_trim(a, p, most + 1, n + 1);
     return (str){p, n};
 }
 
@@ -117,13 +123,25 @@ static void open_root(space *s)
 /* Sets the id in the innermost pid namespace, from a line "NSpid:\t4711\t3". */
 static void read_status(space *s)
 {
-    str text = read_proc(s, "status", 4096);
+    arena a = {.budget = 2 * STATUS_BYTES};
+    str text = read_proc(s, &a, "status", STATUS_BYTES);
     const char *ids = text.n ? strstr(text.p, "\nNSpid:") : NULL;
     const char *end = ids ? strchr(ids + 1, '\n') : NULL;
     const char *last = end ? memrchr(ids, '\t', (size_t)(end - ids)) : NULL;
     if (last) s->inner_pid = (uint32_t)strtoul(last + 1, NULL, 10);
-    /* A kernel thread has no memory of its own. */
-    s->kernel_thread = text.n && !strstr(text.p, "\nVmSize:");
+    arena_free(&a);
+}
+
+/* Returns the flags of the kernel, the seventh field after the name: "2 (kthreadd) S 0 0 ...". */
+static unsigned long read_flags(space *s)
+{
+    arena a = {.budget = 2 * STAT_BYTES};
+    str text = read_proc(s, &a, "stat", STAT_BYTES);
+    const char *at = text.n ? strrchr(text.p, ')') : NULL;
+    for (unsigned i = 0; at && i < 7; i++) at = strchr(at + 1, ' ');
+    unsigned long flags = at ? strtoul(at, NULL, 10) : 0;
+    arena_free(&a);
+    return flags;
 }
 
 void space_describe(space *s, space_world *w)
@@ -135,14 +153,15 @@ void space_describe(space *s, space_world *w)
     s->facts.pid = s->pid;
     s->config = *w->config;
     read_status(s);
+    s->kernel_thread = (read_flags(s) & KERNEL_THREAD) != 0;
     read_program(s);
     open_root(s);
-    str environment = read_proc(s, "environ", TEXT_BYTES);
+    str environment = read_proc(s, &s->mem, "environ", TEXT_BYTES);
     const char *name = variable(environment, "OTEL_SERVICE_NAME"),
                *attributes = variable(environment, "OTEL_RESOURCE_ATTRIBUTES");
     if (name && *name) s->config.service_name = name;
     if (attributes && environment_valid(attributes)) s->config.resource = attributes;
-    s->facts.cgroup = container_id_of(read_proc(s, "cgroup", 4096));
+    s->facts.cgroup = container_id_of(read_proc(s, &s->mem, "cgroup", 4096));
     uint64_t id[2] = {entropy_u64(), entropy_u64()};
     memcpy(s->facts.instance, id, sizeof id);
 }
@@ -176,7 +195,15 @@ bool space_read_maps(space *s, space_world *w)
     bool first = !s->maps_at;
     s->maps_at = w->now;
     /* Samples that are older than the reading belong to the same mappings. */
-    if (!images_refresh(&s->images, first ? s->mapped_at : w->now, NULL)) return false;
+    uint64_t born = first ? s->mapped_at : w->now;
+    err e = {0};
+    bool ok = images_refresh(&s->images, born, &e);
+    if (!ok && e.code == ERR_MEMORY) {
+        w->mappings_lost += space_forget_maps(s, w->now);
+        ok = images_refresh(&s->images, born, &e);
+        w->mappings_lost += !ok;
+    }
+    if (!ok) return false;
     for (size_t i = 0; i < s->images.v.n; i++) after += s->images.v.v[i].gone != 0;
     read_published(s);
     if (s->images.v.n == before && gone == after) return false;
@@ -202,16 +229,24 @@ void space_inherit(space *s, const space *parent)
 }
 
 /* A new mapping replaces whatever was at its addresses. */
-void space_map(space *s, const image *m)
+bool space_map(space *s, const image *m)
 {
     for (size_t i = 0; i < s->images.v.n; i++) {
         image *x = &s->images.v.v[i];
         bool same = x->start == m->start && x->end == m->end && str_eq(x->path, m->path);
-        if (!x->gone && same) return;
+        if (!x->gone && same) return true;
         if (!x->gone && x->start < m->end && m->start < x->end) x->gone = m->born;
     }
-    if (!images_put(&s->images, m)) return;
+    if (!images_put(&s->images, m)) return false;
     changed(s);
+    return true;
+}
+
+size_t space_forget_maps(space *s, uint64_t time)
+{
+    size_t before = s->images.v.n;
+    images_forget(&s->images, time, true);
+    return before - s->images.v.n;
 }
 
 void space_exec(space *s, uint64_t time)
@@ -247,21 +282,49 @@ static void set_name(space_thread *t, str name)
     t->named = z[0] != '\0';
 }
 
+static void index_thread(space *s, uint32_t at)
+{
+    uint64_t h = hash_mix(s->by_tid.seed, s->threads.v[at].about.tid);
+    uint32_t i = hash_first(&s->by_tid, h);
+    for (uint32_t k; hash_next(&s->by_tid, &i, h, &k); i++) continue;
+    hash_put(&s->by_tid, i, h, at);
+}
+
+/* Removes the threads that ended some time ago.  The index has no removal, so it is built again. */
+static void forget_threads(space *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->threads.n; i++) {
+        const space_thread *t = &s->threads.v[i];
+        if (!t->ended_at || s->thread_ended_at - t->ended_at < KEEP_THREAD_NS)
+            s->threads.v[n++] = *t;
+    }
+    if (n == s->threads.n) return;
+    s->threads.n = n;
+    memset(s->by_tid.slot, 0, ((size_t)s->by_tid.mask + 1) * sizeof *s->by_tid.slot);
+    s->by_tid.n = 0;
+    for (uint32_t at = 0; at < n; at++) index_thread(s, at);
+}
+
+/* Invalidates pointers to other threads. */
+static space_thread *add_thread(space *s, uint32_t tid)
+{
+    if (s->threads.n >= THREADS_KEPT && s->threads.n == s->threads.cap) forget_threads(s);
+    if (!hash_index_room(&s->by_tid, &s->mem)) return NULL;
+    space_thread *t = vec_push(&s->mem, &s->threads);
+    if (!t) return NULL;
+    t->about.tid = tid;
+    t->about.index = ++s->next_index;
+    index_thread(s, (uint32_t)(s->threads.n - 1));
+    return t;
+}
+
 space_thread *space_thread_of(space *s, uint32_t tid)
 {
-    uint64_t h = hash_mix(s->by_tid.seed, tid);
-    uint32_t at = find_thread(s, tid, h);
+    uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
     if (at == UINT32_MAX) {
-        if (!hash_index_room(&s->by_tid, &s->mem)) return NULL;
-        space_thread *t = vec_push(&s->mem, &s->threads);
-        if (!t) return NULL;
-        t->about.tid = tid;
-        t->about.index = ++s->next_index;
-        h = hash_mix(s->by_tid.seed, tid);
-        uint32_t i = hash_first(&s->by_tid, h);
-        for (uint32_t k; hash_next(&s->by_tid, &i, h, &k); i++) continue;
+        if (!add_thread(s, tid)) return NULL;
         at = (uint32_t)(s->threads.n - 1);
-        hash_put(&s->by_tid, i, h, at);
     }
     space_thread *t = &s->threads.v[at];
     if (!t->named) {
@@ -282,14 +345,22 @@ void space_name_thread(space *s, uint32_t tid, str name)
             memcpy(s->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
 }
 
+void space_mark_thread(space *s, uint32_t tid, uint64_t time)
+{
+    uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
+    if (at == UINT32_MAX) return;
+    s->threads.v[at].ended_at = time;
+    if (time > s->thread_ended_at) s->thread_ended_at = time;
+}
+
 /* Another thread may get the id, so the entry keeps its place but no thread has it any more. */
-void space_end_thread(space *s, uint32_t tid)
+void space_end_thread(space *s, uint32_t tid, uint64_t time)
 {
     uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
     if (at == UINT32_MAX) return;
     uint32_t index = ++s->next_index;
-    uint64_t left_at = s->threads.v[at].accounted;
-    s->threads.v[at] = (space_thread){.about = {.tid = tid, .index = index}, .left_at = left_at};
+    s->threads.v[at] = (space_thread){.about = {.tid = tid, .index = index}, .ended_at = time};
+    if (time > s->thread_ended_at) s->thread_ended_at = time;
 }
 
 /* ---- stacks ---- */

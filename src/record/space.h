@@ -15,12 +15,12 @@ enum { SPACE_NAME = 64, RULED_MAX = 64 };
 
 typedef struct space_thread {
     agent_thread about;
-    uint64_t accounted;  /* CPU time that its samples represent, of the clock in bpf_event.on_ns */
-    uint64_t seen;       /* that clock at its last event */
-    agent_link span;     /* its span at that event; zero: none */
-    uint64_t left_at;    /* that clock when the former thread with this id ended; 0: none */
-    size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
+    uint64_t owed; /* CPU time for its next sample to represent */
+    uint64_t held; /* bpf_event.on_ns at its latest event with the span of its last CPU sample */
+    bool holds;    /* its latest event had that span */
+    size_t last;   /* index + 1 of its last CPU sample in the batch; 0: none */
     uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
+    uint64_t ended_at;   /* 0: it runs */
     bool named;
     const uintptr_t *initial; /* frames at which it waited when the recording began; NULL: none */
     uint32_t n_initial;
@@ -49,6 +49,7 @@ typedef struct space {
     uint32_t rules_of;      /* `changes` when `rules` was built */
     VEC(space_thread) threads;
     hash_index by_tid;
+    uint64_t thread_ended_at; /* the latest end of a thread */
     uint32_t next_index;
     batch *batch;
     uint64_t start; /* of the batch */
@@ -68,6 +69,7 @@ typedef struct space_world {
      * thousands of processes. */
     space *ruled[RULED_MAX];
     size_t next_ruled;
+    uint64_t mappings_lost; /* forgotten while samples may refer to them, or never stored */
 } space_world;
 
 NODISCARD space *space_open(uint32_t pid, uint64_t time);
@@ -81,15 +83,20 @@ void space_describe(space *s, space_world *w);
 bool space_read_maps(space *s, space_world *w);
 /* Copies the mappings of the process that forked this one. */
 void space_inherit(space *s, const space *parent);
-/* Adds a mapping that the kernel reported. */
-void space_map(space *s, const image *m);
+/* Adds a mapping that the kernel reported.  Returns false when the list is full. */
+NODISCARD bool space_map(space *s, const image *m);
+/* Forgets the mappings that ended before this time, and returns their number. */
+size_t space_forget_maps(space *s, uint64_t time);
 /* Called when the process runs another program. */
 void space_exec(space *s, uint64_t time);
 
-/* Returns the thread, added if necessary; NULL when out of memory. */
+/* Returns the thread, added if necessary; NULL when out of memory.  Adding one invalidates pointers
+ * to others. */
 space_thread *space_thread_of(space *s, uint32_t tid);
 void space_name_thread(space *s, uint32_t tid, str name);
-void space_end_thread(space *s, uint32_t tid); /* keeps `accounted` as left_at */
+/* Notes that the thread has ended; samples of it may follow. */
+void space_mark_thread(space *s, uint32_t tid, uint64_t time);
+void space_end_thread(space *s, uint32_t tid, uint64_t time);
 
 /* Writes the path of its root directory, which stays valid after its end if it is a container's. */
 const char *space_root(const space *s, char out[64]);

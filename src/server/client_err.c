@@ -2,14 +2,25 @@
 #include "server/client_err.h"
 
 #include "base/ban.h"
+#include <ctype.h>
 #include <string.h>
+
+static bool of_name(char c) { return c && (isalnum((unsigned char)c) || strchr("/._-", c)); }
+
+/* Returns the next path of dir or below it.  A relative name such as "st" also occurs in words. */
+static char *find_dir(char *msg, char *at, const char *dir, size_t n)
+{
+    for (; (at = strstr(at, dir)); at++)
+        if ((at == msg || !of_name(at[-1])) && (at[n] == '/' || !of_name(at[n]))) return at;
+    return NULL;
+}
 
 /* Shortens paths below dir to the file name: "/var/lib/kiln/2026-01-02.db: damaged" becomes
  * "2026-01-02.db: damaged". The directory itself becomes "the store". */
 static void hide_dir(char *msg, size_t size, const char *dir)
 {
     size_t n = dir ? strlen(dir) : 0;
-    for (char *at = msg; n && (at = strstr(at, dir));) {
+    for (char *at = msg; n && (at = find_dir(msg, at, dir, n));) {
         char rest[sizeof((err *)0)->msg];
         bool inside = at[n] == '/';
         snprintf(rest, sizeof rest, "%s", at + n + inside);

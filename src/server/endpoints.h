@@ -3,6 +3,7 @@
 #include "server/routes.h"
 
 api_handler api_labels, api_series, api_profiles; /* api_lists.c */
+api_handler api_services;                         /* api_services.c */
 api_handler api_profile, api_original;            /* api_profile.c */
 api_handler api_spans, api_traces;                /* api_spans.c */
 api_handler api_bill;                             /* api_bill.c */

@@ -142,6 +142,10 @@ static void put_sources(json_out *o, str key, const ingest_source *v, size_t n)
         put_u64(o, STR("samples"), v[i].samples);
         put_u64(o, STR("bytes"), v[i].bytes);
         put_u64(o, STR("refused"), v[i].refused);
+        put_u64(o, STR("rejected"), v[i].rejected);
+        json_put_key(o, STR("why"));
+        json_put_str(o, str_of(v[i].why));
+        put_u64(o, STR("first"), v[i].first);
         put_u64(o, STR("last"), v[i].last);
         json_put_object_end(o);
     }

@@ -91,11 +91,15 @@ static void count_source(ingest_source *s, const request *r, uint64_t now)
 {
     s->requests++;
     s->bytes += r->n_bytes;
+    if (!s->first) s->first = now;
     s->last = now;
     if (r->verdict != VERDICT_ACCEPTED) {
         s->refused++;
+        snprintf(s->why, sizeof s->why, "%s", r->why.msg);
         return;
     }
+    s->rejected += r->got.n_rejected;
+    if (r->got.n_rejected) snprintf(s->why, sizeof s->why, "%s", r->got.why);
     s->profiles += r->got.n_items - r->got.n_rejected;
     s->samples += r->n_samples;
 }

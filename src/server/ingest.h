@@ -41,8 +41,10 @@ typedef struct ingest_counts {
 typedef struct ingest_source {
     char name[80];
     uint64_t requests, profiles, samples, bytes;
-    uint64_t refused;
-    uint64_t last; /* Unix ns */
+    uint64_t refused;       /* requests */
+    uint64_t rejected;      /* profiles and log records, in partial successes */
+    char why[RECEIVE_TEXT]; /* the newest reason of either; empty: none */
+    uint64_t first, last;   /* requests, Unix ns */
 } ingest_source;
 
 enum { INGEST_RECOGNISED = 48, INGEST_SENDERS = 256, INGEST_NAME = 112, INGEST_AGENT = 64 };

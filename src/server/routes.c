@@ -28,7 +28,8 @@ const api_shape api_shapes[] = {
     {"looked_at", "samples:int profiles:int series:int blocks:int items:int bytes:int damaged:int "
                   "ns:int"},
     {"side", "sum:int samples:real seconds:real"},
-    {"source", "name:text requests:int profiles:int samples:int bytes:int refused:int last:int"},
+    {"source", "name:text requests:int profiles:int samples:int bytes:int refused:int rejected:int "
+               "why:text first:int last:int"},
     {"forwarded", OTLP_COUNTERS(X)},
     {"ingest_counts", INGEST_COUNTERS(X)},
     {"http_counts",
@@ -60,6 +61,11 @@ const api_route api_routes[] = {
      "values:[text:text series:int] all:int", NULL},
     {"series", api_series, COMMON, "the stored series: resource, scope and type, with counts",
      "series:[@series]", NULL},
+    {"services", api_services, COMMON | API_P(STEP),
+     "each service and type: its amount, its top function, its amounts over time",
+     "start:int end:int step:int rows:[service:text type:text unit:text first:int last:int "
+     "level:bool sum:int function:text file:text mapping:text flat:int sums:ints counts:ints]",
+     NULL},
     {"profiles", api_profiles, COMMON | API_P(LIMIT), "stored profiles, newest first",
      "series:[@series] profiles:[@profile]", NULL},
     {"profiles/{id}/original", api_original, 0, "the original file of a profile", NULL,

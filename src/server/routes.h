@@ -40,6 +40,12 @@ typedef enum api_kind {
     X(SHOW, "show", API_TEXT, "checkout", "remove frames that do not match")                       \
     X(SHOW_FROM, "show_from", API_TEXT, "ServeHTTP",                                               \
       "remove the callers of the outermost matching frame")                                        \
+    X(COLLAPSE, "collapse", API_TEXT, "json.Marshal",                                              \
+      "remove the callees of the outermost matching frame")                                        \
+    X(COLLAPSE_LIBRARY, "collapse_library", API_TEXT, "libc.so",                                   \
+      "adjacent frames of a matching binary become one frame")                                     \
+    X(COLLAPSE_RECURSION, "collapse_recursion", API_TEXT, "walk",                                  \
+      "adjacent calls of a matching function by itself become one frame")                          \
     X(TAGFOCUS, "tagfocus", API_TEXT, "thread.name=worker",                                        \
       "only samples with a matching attribute")                                                    \
     X(TAGIGNORE, "tagignore", API_TEXT, "thread.name=gc",                                          \
@@ -93,7 +99,8 @@ enum {
 #define API_ENCODED (API_P(ENCODING) | API_P(MAX_BYTES))
 #define API_VIEW                                                                                   \
     (API_P(FOCUS) | API_P(IGNORE) | API_P(HIDE) | API_P(SHOW) | API_P(SHOW_FROM) |                 \
-     API_P(TAGFOCUS) | API_P(TAGIGNORE) | API_P(TAGROOT) | API_P(TAGLEAF) | API_P(GRANULARITY))
+     API_P(COLLAPSE) | API_P(COLLAPSE_LIBRARY) | API_P(COLLAPSE_RECURSION) | API_P(TAGFOCUS) |     \
+     API_P(TAGIGNORE) | API_P(TAGROOT) | API_P(TAGLEAF) | API_P(GRANULARITY))
 
 typedef struct api_param {
     const char *id; /* in the OpenAPI document */

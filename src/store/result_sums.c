@@ -108,25 +108,57 @@ static bool append_all(summing *x, sum_class *c)
     return !x->b.failed;
 }
 
+/* Returns the stack of the result that is only the leaf of a stack of the current dictionary. */
+static uint32_t leaf_of(summing *x, uint32_t stack)
+{
+    const dict *from = &x->g.m->dict;
+    span s = dict_stack(from, stack);
+    if (!s.n) return 0;
+    uint32_t *known = &x->leaf_stack[from->frames.v[s.at]];
+    if (!*known) {
+        uint32_t only = importer_location(&x->g, from->frames.v[s.at]);
+        *known = builder_stack(&x->b, &only, 1) + 1;
+    }
+    return *known - 1;
+}
+
 /* Moves the sums by stack into the class. */
 static bool settle(summing *x, err *e)
 {
     if (x->class == UINT32_MAX) return true;
     sum_class *c = &x->classes.v[x->class];
-    if (x->b.unique && x->classes.n == 1 && !c->stacks.n && !c->level) {
+    bool leaves = x->by_leaf && !c->summary.drops;
+    if (x->b.unique && x->classes.n == 1 && !c->stacks.n && !c->level && !x->by_leaf) {
         if (!append_all(x, c)) return err_memory(e);
     } else {
         for (size_t i = 0; i < x->n_touched; i++) {
             uint32_t stack = x->touched[i];
             int64_t v = x->dense[stack];
             x->dense[stack] = 0;
-            if (v && (!add_to_class(x, c, importer_stack(&x->g, stack), v) || x->b.failed))
-                return err_memory(e);
+            if (!v) continue;
+            uint32_t to = leaves ? leaf_of(x, stack) : importer_stack(&x->g, stack);
+            if (!add_to_class(x, c, to, v) || x->b.failed) return err_memory(e);
         }
     }
     for (size_t i = 0; i < x->n_touched; i++) x->is_touched[x->touched[i]] = false;
     x->n_touched = 0;
     x->class = UINT32_MAX;
+    return true;
+}
+
+/* Prepares by_leaf and leaf_stack for a dictionary. */
+static bool group_by_leaf(summing *x, const dict *d)
+{
+    uint32_t *first = arena_new(x->work, uint32_t, d->locations.n); /* stack + 1 */
+    x->by_leaf = arena_array(x->work, x->n_dense, sizeof *x->by_leaf);
+    x->leaf_stack = arena_new(x->work, uint32_t, d->locations.n);
+    if (!first || !x->by_leaf || !x->leaf_stack) return false;
+    for (uint32_t i = 0, empty = 0; i < x->n_dense; i++) {
+        span s = dict_stack(d, i);
+        uint32_t *f = s.n ? &first[d->frames.v[s.at]] : &empty;
+        if (!*f) *f = i + 1;
+        x->by_leaf[i] = *f - 1;
+    }
     return true;
 }
 
@@ -148,8 +180,9 @@ static bool on_dict(void *ctx, const model *m, err *e)
     x->dense = arena_new(x->work, int64_t, x->n_dense);
     x->touched = arena_array(x->work, x->n_dense, sizeof *x->touched);
     x->is_touched = arena_new(x->work, bool, x->n_dense);
-    return (x->dense && x->touched && x->is_touched && importer_init(&x->g, &x->b, m, x->work)) ||
-           err_memory(e);
+    bool ok = x->dense && x->touched && x->is_touched && importer_init(&x->g, &x->b, m, x->work) &&
+              (!x->leaves || group_by_leaf(x, &m->dict));
+    return ok || err_memory(e);
 }
 
 /* ---- classes ---- */
@@ -166,7 +199,7 @@ static bool same_class(const summing *x, const sum_class *c, const sum_class *li
     const profile *h = &c->head, *head = &like->head;
     return h->sample_type.type == head->sample_type.type &&
            h->sample_type.unit == head->sample_type.unit &&
-           summary_matches(&c->summary, &like->summary) &&
+           summary_matches(&c->summary, &like->summary) && str_eq(c->label, like->label) &&
            (!has_envelope(x, like) ||
             (h->period_type.type == head->period_type.type &&
              h->period_type.unit == head->period_type.unit && h->period == head->period &&
@@ -177,6 +210,7 @@ static uint64_t hash_head(const sum_class *like, uint64_t seed)
 {
     const value_type *t = &like->head.sample_type;
     uint64_t h = hash_mix(seed, (uint64_t)t->type << 32 | t->unit);
+    h = hash_bytes(like->label.p, like->label.n, h);
     return hash_bytes(like->summary.attrs, like->summary.n_attrs * sizeof *like->summary.attrs, h);
 }
 
@@ -202,6 +236,12 @@ static uint32_t add_class(summing *x, const sum_class *like, const resource *r, 
     if (has_envelope(x, like)) {
         c->resource = *builder_resource(&copy, r);
         c->scope = *builder_scope(&copy, s);
+    }
+    c->label = builder_copy_str(&copy, like->label);
+    if (x->by_label.n && !has_envelope(x, like)) {
+        any v = {.kind = ANY_STRING, .n = (uint32_t)c->label.n, .s = c->label.p};
+        keyvalue only = {.key = x->by_label, .value = v};
+        c->resource = *builder_resource(&copy, &(resource){.attrs = {&only, c->label.n != 0}});
     }
     if (!x->by_reading) x->k.result->n_series = x->classes.n;
     return copy.failed ? UINT32_MAX : (uint32_t)(x->classes.n - 1);
@@ -250,6 +290,15 @@ static bool same_head(const profile *a, const profile *b)
            !memcmp(&a->period_type, &b->period_type, sizeof(value_type));
 }
 
+/* Sets the label of a class; a view of x->label or of the resource. */
+static bool label_profile(summing *x, sum_class *like, const resource *r, const scope *s)
+{
+    any made;
+    const any *v = envelope_label(r, s, x->by_label, &made);
+    like->label = v ? label_text(v, &x->label) : (str){0};
+    return !x->label.failed;
+}
+
 static uint32_t class_of(summing *x, const model *m, const profile *p)
 {
     const scope *s = &m->scopes.v[p->scope];
@@ -260,6 +309,7 @@ static uint32_t class_of(summing *x, const model *m, const profile *p)
     like.head.period_type = (value_type){importer_string(&x->g, p->period_type.type),
                                          importer_string(&x->g, p->period_type.unit)};
     like.level = profile_is_level(m, p);
+    if (x->by_label.n && !label_profile(x, &like, r, s)) return UINT32_MAX;
     if (x->by_series && p->attrs.n) summary_attrs(&like.summary, &x->g, p);
     bool again = x->counted && !like.summary.alone && same_head(x->counted, p);
     if (x->by_reading && !again && !count_series(x, &like, r, s)) return UINT32_MAX;
@@ -281,17 +331,24 @@ static inline void add_dense(summing *x, uint32_t stack, int64_t v)
     if (UNLIKELY(ckd_add(sum, *sum, v))) *sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* Returns the stack under which a stack is added up: another one with its leaf, or itself. */
+static inline uint32_t stack_of(const uint32_t *by_leaf, uint32_t stack)
+{
+    return by_leaf ? by_leaf[stack] : stack;
+}
+
 /* Adds all samples of a profile. Requires only the columns of stacks and values. */
-static void add_all(summing *x, const model *m, const profile *p)
+static void add_all(summing *x, const uint32_t *by_leaf, const model *m, const profile *p)
 {
     bool one = !p->value_span.off && p->value_span.stride == 1;
     const int64_t *v = m->values.v;
     for (size_t i = 0; one && i < p->n_samples; i++)
-        add_dense(x, p->stack[i], v[p->value_span.base + i]);
+        add_dense(x, stack_of(by_leaf, p->stack[i]), v[p->value_span.base + i]);
     for (size_t i = 0; !one && i < p->n_samples; i++) {
         span values = spans_at(&p->value_span, i), times = spans_at(&p->time_span, i);
-        for (uint32_t k = 0; k < values.n; k++) add_dense(x, p->stack[i], v[values.at + k]);
-        if (!values.n) add_dense(x, p->stack[i], times.n);
+        uint32_t stack = stack_of(by_leaf, p->stack[i]);
+        for (uint32_t k = 0; k < values.n; k++) add_dense(x, stack, v[values.at + k]);
+        if (!values.n) add_dense(x, stack, times.n);
     }
     x->k.n_found += p->n_samples;
 }
@@ -356,15 +413,16 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
     if (x->classes.v[class].level && !takes_place(x, &x->classes.v[class], &y, p)) return true;
     x->k.result->n_profiles++;
     cover(&x->classes.v[class], &x->k.f.q, &y, p);
-    summary *t = x->by_series ? &x->classes.v[class].summary : NULL;
+    summary *t = x->by_series && !x->leaves ? &x->classes.v[class].summary : NULL;
     if (t) summary_time(t, &x->k.f.q, p);
     if (!p->n_samples) { /* a level of zero */
         bool *selected = &x->classes.v[class].selected;
         if (!*selected && !choose_empty(&x->k, &y, selected, e)) return false;
     }
+    const uint32_t *by_leaf = x->classes.v[class].summary.drops ? NULL : x->by_leaf;
     if (y.covered && !y.open && !y.links && !x->by_attributes) {
         x->classes.v[class].selected = true;
-        add_all(x, m, p);
+        add_all(x, by_leaf, m, p);
         if (t) summary_profile(t, m, p);
         return true;
     }
@@ -376,7 +434,7 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
         x->classes.v[class].selected = true;
         if (t) summary_sample(t, &s);
         if (!x->by_attributes)
-            add_dense(x, s.stack, sample_total(&s, NULL));
+            add_dense(x, stack_of(by_leaf, s.stack), sample_total(&s, NULL));
         else if (!add_attributed(x, class, &s))
             return err_memory(e);
     }
@@ -400,7 +458,9 @@ bool result_sums(reader *r, const store_selector *q, const store_read_opts *o, a
                  .class = UINT32_MAX,
                  .by_series = o && o->by_series,
                  .by_reading = o && o->by_series && o->by_reading,
-                 .by_attributes = o && o->by_attributes};
+                 .by_attributes = o && o->by_attributes,
+                 .by_label = o && o->by_series && o->by_reading ? o->by_label : (str){0},
+                 .leaves = o && o->leaves && o->by_series && o->by_reading && !o->by_attributes};
     x.work = &r->work;
     x.keep = &r->keep;
     x.work->seed = x.keep->seed = a->seed;
@@ -420,5 +480,6 @@ bool result_sums(reader *r, const store_selector *q, const store_read_opts *o, a
          cumulative_keep_newest(out, a, e);
     scan_close(&x.k, r->world);
     buf_free(&x.scratch);
+    buf_free(&x.label);
     return ok;
 }

@@ -23,7 +23,10 @@ static void put_class(summing *x, const sum_class *c, const sum_class *before, u
     p->period = c->head.period;
     p->time_unix_nano = c->first <= c->last ? c->first : 0;
     p->duration_nano = c->first <= c->last ? c->last - c->first : 0;
-    if (x->by_series) summary_put(&c->summary, &x->b, p);
+    if (x->leaves)
+        summary_put_attrs(&c->summary, &x->b);
+    else if (x->by_series)
+        summary_put(&c->summary, &x->b, p);
     for (uint32_t i = first_row; i; i = x->rows.v[i - 1].next) {
         const sum_row *r = &x->rows.v[i - 1];
         builder_sample(&x->b, &(sample){.stack = r->stack,

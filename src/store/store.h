@@ -237,6 +237,14 @@ typedef struct store_read_opts {
      * anyway */
     bool by_reading;
     bool by_attributes; /* samples with different attributes stay apart */
+    /* with by_reading: profiles that differ in this label of their resource or scope stay apart.
+     * Their resource in the result has only this label, except for levels and cumulative
+     * profiles */
+    str by_label;
+    /* with by_reading, not with by_attributes: a stack is only its leaf, unless its profile names
+     * frames to drop. Enough for self values, and faster. Profiles have no kiln.sum attributes,
+     * and their time and duration are those that the profiles of the sum cover within the range */
+    bool leaves;
 } store_read_opts;
 
 /* In all reads `o`, `b` and `result` may be NULL: default options, no limits, no report. */

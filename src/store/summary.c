@@ -15,6 +15,7 @@ void summary_attrs(summary *t, importer *g, const profile *p)
         for (uint32_t i = 0; i < p->attrs.n; i++) {
             const attribute *v = &d->attributes.v[list[i]];
             if (!str_eq(dict_str(d, v->key), str_of(telling[k]))) continue;
+            t->drops |= k == 0;
             t->attrs[t->n_attrs++] = importer_attribute(g, list[i]);
             t->alone |=
                 v->value.kind == ANY_STRING && str_eq(any_str(&v->value), STR("cumulative"));
@@ -64,9 +65,14 @@ void summary_time(summary *t, const store_selector *q, const profile *p)
 
 void summary_reset(summary *t)
 {
-    summary kept = {.n_attrs = t->n_attrs, .alone = t->alone};
+    summary kept = {.n_attrs = t->n_attrs, .alone = t->alone, .drops = t->drops};
     memcpy(kept.attrs, t->attrs, sizeof kept.attrs);
     *t = kept;
+}
+
+void summary_put_attrs(const summary *t, builder *b)
+{
+    if (t->n_attrs) builder_profile_attrs(b, t->attrs, t->n_attrs);
 }
 
 void summary_put(const summary *t, builder *b, profile *p)

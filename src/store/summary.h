@@ -13,6 +13,7 @@ typedef struct summary {
     uint32_t attrs[SUMMARY_ATTRS];
     uint32_t n_attrs;
     bool alone;               /* a cumulative profile, which is not added to others */
+    bool drops;               /* names frames to drop from its stacks */
     uint64_t first, duration; /* start of the recorded time (0: unknown) and its total length */
     uint64_t n_samples;
     observed seen;
@@ -35,5 +36,7 @@ void summary_profile(summary *t, const model *m, const profile *p);
 /* Removes all profiles and samples that were added. */
 void summary_reset(summary *t);
 
-/* Adds the attributes to the newest profile of the builder. */
+/* Adds the attributes of summary_attrs to the newest profile of the builder. */
+void summary_put_attrs(const summary *t, builder *b);
+/* Adds these and the attributes of the sum to the newest profile of the builder. */
 void summary_put(const summary *t, builder *b, profile *p);

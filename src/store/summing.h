@@ -10,6 +10,7 @@ typedef struct sum_class {
     profile head; /* with strings of the result */
     resource resource;
     scope scope;
+    str label;       /* with by_label */
     summary summary; /* with by_series */
     bool selected;   /* some of its samples are selected; otherwise it is not part of the result */
     uint64_t first, last; /* time that its profiles cover within the range; first > last: none */
@@ -35,6 +36,8 @@ typedef struct summing {
     scan k;
     reader *r;
     bool by_series, by_reading, by_attributes;
+    str by_label; /* empty: none */
+    bool leaves;
     arena *a;
     builder b;
     arena *work; /* for the current dictionary */
@@ -47,7 +50,7 @@ typedef struct summing {
     VEC(uint64_t) series_hashes; /* with by_reading */
     hash_index by_series_hash;
     const profile *counted; /* the last profile of the chunk that was counted */
-    buf scratch;
+    buf scratch, label;
     VEC(sum_row) rows;
     u32s lists; /* attributes of rows */
     hash_index by_row;
@@ -58,6 +61,9 @@ typedef struct summing {
     bool *is_touched;
     size_t n_dense, n_touched;
     uint32_t class; /* UINT32_MAX: none */
+    /* NULL: stacks stay whole. By stack of the current dictionary: the first one with its leaf. By
+     * location of it: the stack of the result that has only this frame, + 1 */
+    uint32_t *by_leaf, *leaf_stack;
 } summing;
 
 /* Writes the profiles into the builder and, with by_attributes, their samples. */

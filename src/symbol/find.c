@@ -4,6 +4,7 @@
 #include "symbol/find.h"
 
 #include "model/model.h"
+#include "sys/rooted.h"
 #include <errno.h>
 #include "base/buf.h"
 #include "base/text.h"
@@ -21,14 +22,16 @@ typedef struct finder {
     char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* lower-case hex of the build id; "": not known */
 } finder;
 
-static bool open_elf(finder *f, const char *path, found_file *out)
+/* root: NULL for kiln's own */
+static bool open_elf(finder *f, const char *root, const char *path, found_file *out)
 {
     err e = {0};
-    if (!file_read_regular(path, 0, &out->bytes, &e)) {
+    if (!rooted_read_path(root, path, 0, &out->bytes, &e)) {
         f->out->no_permission |= e.sys == EACCES || e.sys == EPERM;
         return false;
     }
-    out->path = strdup(path);
+    if (asprintf(&out->path, "%s%s", root ? root : "", path) < 0) out->path = NULL;
+    out->root = root;
     if (out->path && elf_read(out->bytes.bytes, f->a, &out->elf, &e)) return true;
     free(out->path);
     file_release(&out->bytes);
@@ -77,10 +80,10 @@ static verdict compare(finder *f, const found_file *x)
     return f->id->gnu.n || f->id->go.n ? OTHER : UNKNOWN;
 }
 
-static bool try_file(finder *f, const char *path)
+static bool try_file(finder *f, const char *root, const char *path)
 {
     found_file x = {0};
-    if (f->out->file.path || !open_elf(f, path, &x)) return false;
+    if (f->out->file.path || !open_elf(f, root, path, &x)) return false;
     verdict v = compare(f, &x);
     bool unproven = v == UNKNOWN && f->dirs.proven;
     f->out->differs |= v == OTHER;
@@ -103,10 +106,10 @@ static bool is_debug_of(finder *f, const found_file *x, const uint32_t *crc)
     return crc && elf_crc(x->bytes.bytes) == *crc;
 }
 
-static bool try_debug(finder *f, const char *path, const uint32_t *crc)
+static bool try_debug(finder *f, const char *root, const char *path, const uint32_t *crc)
 {
     found_file x = {0};
-    if (f->only_binary || f->out->debug.path || !open_elf(f, path, &x)) return false;
+    if (f->only_binary || f->out->debug.path || !open_elf(f, root, path, &x)) return false;
     bool useful = elf_has(&x.elf, STR(".symtab")) || elf_has(&x.elf, STR(".debug_info"));
     if (!useful || !is_debug_of(f, &x, crc)) {
         close_elf(&x);
@@ -123,6 +126,11 @@ static size_t n_dirs(const finder *f) { return f->dirs.n + ARRAY_LEN(system_dirs
 static const char *dir_at(const finder *f, size_t i)
 {
     return i < f->dirs.n ? f->dirs.v[i] : system_dirs[i - f->dirs.n];
+}
+
+static str path_in_root(const found_file *x)
+{
+    return str_of(x->path + (x->root ? strlen(x->root) : 0));
 }
 
 static str dir_of(str path)
@@ -152,12 +160,12 @@ static void find_file(finder *f, buf *b)
     if (str_ends(name, deleted)) name.n -= deleted.n; /* the file may have been installed again */
     if (!name.n || memchr(name.p, '\0', name.n)) return;
     if (name.p[0] == '/' && f->dirs.root)
-        try_file(f, path_of(b, "%s%.*s", f->dirs.root, STR_ARG(name)));
-    if (name.p[0] == '/') try_file(f, path_of(b, "%.*s", STR_ARG(name)));
+        try_file(f, f->dirs.root, path_of(b, "%.*s", STR_ARG(name)));
+    if (name.p[0] == '/') try_file(f, NULL, path_of(b, "%.*s", STR_ARG(name)));
     for (size_t i = 0; i < f->dirs.n; i++) {
         str base = str_base_name(name);
-        if (name.p[0] == '/') try_file(f, path_of(b, "%s%.*s", f->dirs.v[i], STR_ARG(name)));
-        if (base.n) try_file(f, path_of(b, "%s/%.*s", f->dirs.v[i], STR_ARG(base)));
+        if (name.p[0] == '/') try_file(f, NULL, path_of(b, "%s%.*s", f->dirs.v[i], STR_ARG(name)));
+        if (base.n) try_file(f, NULL, path_of(b, "%s/%.*s", f->dirs.v[i], STR_ARG(base)));
     }
 }
 
@@ -174,8 +182,8 @@ static void find_fetched(finder *f, buf *b)
                 ? snprintf(dir, sizeof dir, "%s/.cache/debuginfod_client", home)
                 : -1;
     if (n < 0 || (size_t)n >= sizeof dir || strlen(f->gnu) < 3) return;
-    try_debug(f, path_of(b, "%s/%s/debuginfo", dir, f->gnu), NULL);
-    try_file(f, path_of(b, "%s/%s/executable", dir, f->gnu));
+    try_debug(f, NULL, path_of(b, "%s/%s/debuginfo", dir, f->gnu), NULL);
+    try_file(f, NULL, path_of(b, "%s/%s/executable", dir, f->gnu));
 }
 
 /* Finds files by build id: DIR/.build-id/ab/cdef is the file itself, cdef.debug its debug
@@ -185,8 +193,8 @@ static void find_by_id(finder *f, buf *b)
     if (strlen(f->gnu) < 3) return;
     for (size_t i = 0; i < n_dirs(f); i++) {
         const char *dir = dir_at(f, i), *id = f->gnu;
-        try_debug(f, path_of(b, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2), NULL);
-        try_file(f, path_of(b, "%s/.build-id/%.2s/%s", dir, id, id + 2));
+        try_debug(f, NULL, path_of(b, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2), NULL);
+        try_file(f, NULL, path_of(b, "%s/.build-id/%.2s/%s", dir, id, id + 2));
     }
 }
 
@@ -195,13 +203,14 @@ static void find_by_link(finder *f, buf *b)
     const found_file *file = &f->out->file;
     elf_link l = file->path ? elf_debug_link(&file->elf) : (elf_link){.name = STR("")};
     if (!l.name.n) return;
-    str dir = dir_of(str_of(file->path));
-    try_debug(f, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
-    try_debug(f, path_of(b, "%.*s/.debug/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
+    str dir = dir_of(path_in_root(file));
+    const char *root = file->root;
+    try_debug(f, root, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
+    try_debug(f, root, path_of(b, "%.*s/.debug/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
     for (size_t i = 0; i < n_dirs(f); i++) {
-        try_debug(f, path_of(b, "%s%.*s/%.*s", dir_at(f, i), STR_ARG(dir), STR_ARG(l.name)),
+        try_debug(f, NULL, path_of(b, "%s%.*s/%.*s", dir_at(f, i), STR_ARG(dir), STR_ARG(l.name)),
                   &l.crc);
-        try_debug(f, path_of(b, "%s/%.*s", dir_at(f, i), STR_ARG(l.name)), &l.crc);
+        try_debug(f, NULL, path_of(b, "%s/%.*s", dir_at(f, i), STR_ARG(l.name)), &l.crc);
     }
 }
 
@@ -210,13 +219,13 @@ static void find_beside(finder *f, buf *b)
 {
     str base = str_base_name(f->id->name);
     for (size_t i = 0; base.n && i < f->dirs.n; i++)
-        try_debug(f, path_of(b, "%s/%.*s.debug", f->dirs.v[i], STR_ARG(base)), NULL);
+        try_debug(f, NULL, path_of(b, "%s/%.*s.debug", f->dirs.v[i], STR_ARG(base)), NULL);
 }
 
-static bool try_alt(finder *f, const char *path, str build_id)
+static bool try_alt(finder *f, const char *root, const char *path, str build_id)
 {
     found_file x = {0};
-    if (f->out->alt.path || !open_elf(f, path, &x)) return false;
+    if (f->out->alt.path || !open_elf(f, root, path, &x)) return false;
     if (!str_eq(elf_build_ids(&x.elf).gnu, build_id)) {
         close_elf(&x);
         return false;
@@ -232,13 +241,13 @@ static void find_alt(finder *f, buf *b)
     if (!l.name.n || l.build_id.n < 2 || l.build_id.n > BUILD_ID_BYTES_MAX) return;
     char hex[2 * BUILD_ID_BYTES_MAX + 1];
     hex_of(l.build_id, hex);
-    str dir = dir_of(str_of(d->path));
+    str dir = dir_of(path_in_root(d));
     if (l.name.p[0] == '/')
-        try_alt(f, path_of(b, "%.*s", STR_ARG(l.name)), l.build_id);
+        try_alt(f, d->root, path_of(b, "%.*s", STR_ARG(l.name)), l.build_id);
     else
-        try_alt(f, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), l.build_id);
+        try_alt(f, d->root, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), l.build_id);
     for (size_t i = 0; i < n_dirs(f); i++)
-        try_alt(f, path_of(b, "%s/.build-id/%.2s/%s.debug", dir_at(f, i), hex, hex + 2),
+        try_alt(f, NULL, path_of(b, "%s/.build-id/%.2s/%s.debug", dir_at(f, i), hex, hex + 2),
                 l.build_id);
     f->out->alt_missing = !f->out->alt.path;
 }

@@ -23,7 +23,8 @@ typedef struct binary_id {
 } binary_id;
 
 typedef struct found_file {
-    char *path; /* NULL: none */
+    char *path;       /* NULL: none.  With the root in front */
+    const char *root; /* find_dirs.root if the file is below it, otherwise NULL */
     file_bytes bytes;
     elf_file elf; /* in the caller's arena */
 } found_file;

@@ -4,6 +4,7 @@
 #include "symbol/module.h"
 
 #include "model/model.h"
+#include "sys/rooted.h"
 #include <elf.h>
 #include <errno.h>
 #include <sys/auxv.h>
@@ -12,6 +13,8 @@
 #define KALLSYMS "/proc/kallsyms"
 #define KERNEL_NOTES "/sys/kernel/notes"
 #define BUDGET ((size_t)1 << 30)
+
+enum { PERF_MAP_MAX = 256 << 20 }; /* the recorded process writes it */
 
 static bool same_id(str want, str id)
 {
@@ -123,13 +126,19 @@ void module_open_vdso(module *m, const binary_id *id, const module_opts *o)
     arena_free(&a);
 }
 
-void module_open_perf_map(module *m, const char *path)
+void module_open_perf_map(module *m, const char *path, bool given, const module_opts *o)
 {
-    arena a = {.budget = BUDGET};
+    arena a = {.budget = o->max_memory ? o->max_memory : BUDGET};
+    size_t most = o->max_memory ? o->max_memory : PERF_MAP_MAX;
     symbol_list l = {0};
     file_bytes f;
     *m = (module){.state = MODULE_NO_MAP};
-    if (!file_read(path, 0, &f, NULL)) return;
+    err e = {0};
+    if (!(given ? file_read(path, 0, &f, &e)
+                : rooted_read_path(o->dirs.root, path, most, &f, &e))) {
+        if (e.code == ERR_LIMIT) m->state = MODULE_BROKEN;
+        return;
+    }
     if (symbols_of_perf_map(f.bytes, &a, &l, NULL) && module_take_symbols(m, &l, &a))
         m->path = strdup(path);
     else

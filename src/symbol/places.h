@@ -7,7 +7,8 @@ typedef struct place {
     module m;
     symbolized s;
     binary_id id;
-    str key; /* identifies the module: the path of a perf map, otherwise name and build ids */
+    str key;    /* identifies the module: the path of a perf map, otherwise name and build ids */
+    bool keeps; /* the module may serve other profiles, although its addresses are absolute */
 } place;
 
 typedef struct places {

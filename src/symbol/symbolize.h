@@ -22,6 +22,7 @@ typedef struct symbolize_opts {
     const char *cache_dir; /* NULL: the default of the user; "": none */
     uint64_t cache_bytes;  /* 0: CACHE_DEFAULT_BYTES */
     const char *perf_map;  /* for all code generated at run time; NULL: /tmp/perf-PID.map */
+    bool perf_map_found;   /* the user did not name it: see module_open_perf_map */
     demangle_mode demangle;
     bool force; /* also replace existing lines */
     /* Called before each binary is searched; may be NULL. */

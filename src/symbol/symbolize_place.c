@@ -175,7 +175,9 @@ static uint32_t kernel_place(places *p, const binary_id *id, const mapping *m)
     if (!id->name.n) x->s.name = STR("[kernel]");
     x->s.kernel = true;
     uint64_t start = m->file_offset >> 63 ? m->file_offset : m->memory_start;
-    if (!is_past_deadline(p, x))
+    x->keeps = !ref.n; /* with a symbol, the bias depends on the recording */
+    bool open = x->keeps && module_cache_take(p->o->modules, x->key, &x->m);
+    if (!open && !is_past_deadline(p, x))
         module_open_kernel(&x->m, id, start, ref, &p->o->module, &p->cache);
     end_place(x);
     return at;
@@ -204,7 +206,8 @@ static uint32_t perf_map_place(places *p, str path)
     place *x = &p->v.v[at];
     begin_place(p, x, &id);
     snprintf(z, sizeof z, "%.*s", STR_ARG(path));
-    module_open_perf_map(&x->m, z);
+    bool given = p->o->perf_map && !p->o->perf_map_found;
+    module_open_perf_map(&x->m, z, given, &p->o->module);
     end_place(x);
     return at;
 }
@@ -268,7 +271,7 @@ void places_end(places *p)
 {
     for (size_t i = 0; i < p->v.n; i++) {
         place *x = &p->v.v[i];
-        bool keeps = x->m.state <= MODULE_EMPTY && !x->m.absolute;
+        bool keeps = x->m.state <= MODULE_EMPTY && (!x->m.absolute || x->keeps);
         /* With a limit of memory, the pages of kept indexes do not stay. */
         if (keeps && p->o->module.max_debug) file_pass(&x->m.stored, x->m.stored.bytes.n);
         module_cache_put(keeps ? p->o->modules : NULL, x->key, &x->m);

@@ -71,12 +71,14 @@ static void set_dispositions(uint64_t ignored)
 }
 
 /* Runs in the child of vfork: only system calls. */
-static void wait_at_gate(const child_opts *o)
+/* Returns whether the program may start. */
+static bool wait_at_gate(const child_opts *o)
 {
     int pid = (int)syscall(SYS_getpid);
-    char go;
+    char refused = 0;
     if (write(o->announce, &pid, sizeof pid) == (ssize_t)sizeof pid)
-        while (read(o->gate, &go, 1) < 0 && errno == EINTR) continue;
+        while (read(o->gate, &refused, 1) < 0 && errno == EINTR) continue;
+    return !refused;
 }
 
 /* posix_spawn cannot start a program with SIGCHLD ignored, which kiln must not ignore itself, and
@@ -90,8 +92,10 @@ static int spawn(child *c, const child_opts *o, const char *path, char *const *a
     if (c->pid == 0) {
         set_dispositions(o->ignored);
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &c->before, NULL, sizeof(uint64_t));
-        if (o->gated) wait_at_gate(o);
-        execve(path, argv, (char *const *)(uintptr_t)o->envp);
+        if (!o->gated || wait_at_gate(o))
+            execve(path, argv, (char *const *)(uintptr_t)o->envp);
+        else
+            errno = ECANCELED;
         write(failure[1], &errno, sizeof errno);
         _exit(EXIT_FAILURE);
     }

@@ -15,7 +15,8 @@ typedef struct child_opts {
     const char *const *argv, *const *envp; /* terminated by NULL */
     uint64_t ignored; /* signals that the program ignores at its start, from child_ignored */
     /* Before exec, the child writes its process id (int) to `announce` and reads one byte from
-     * `gate`.  Another thread has to answer, because the caller waits for the exec. */
+     * `gate`: 0, or 1 to end without exec, which fails with ECANCELED.  Another thread has to
+     * answer, because the caller waits for the exec. */
     bool gated;
     int announce, gate;
 } child_opts;

@@ -1,6 +1,8 @@
 /* Reads whole files, pipes or stdin, and writes files through a temporary name. */
 #include "sys/file.h"
 
+#include "sys/map_guard.h"
+
 #include "base/ban.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +45,10 @@ static bool map(int fd, size_t n, file_bytes *out)
 {
     void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED) return false;
+    if (!map_guard_add(p, n)) {
+        munmap(p, n);
+        return false;
+    }
     (void)madvise(p, n, MADV_SEQUENTIAL);
     *out = (file_bytes){{p, n}, true};
     return true;
@@ -103,9 +109,24 @@ bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err 
     *out = (file_bytes){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return err_sys(e, errno, "cannot open");
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return read_all(fd, &st, max_bytes, out, e);
+    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    ok = ok ? file_read_part(fd, &st, max_bytes, out, e) : err_sys(e, EINVAL, "not a regular file");
     close(fd);
-    return err_sys(e, EINVAL, "not a regular file");
+    return ok;
+}
+
+bool file_read_part(int fd, const struct stat *st, size_t max_bytes, file_bytes *out, err *e)
+{
+    size_t size = st->st_size > 0 ? (size_t)st->st_size : 0, n = 0;
+    *out = (file_bytes){0};
+    if (max_bytes && size > max_bytes) return too_large(max_bytes, e);
+    if (size >= FILE_MAP_MIN && map(fd, size, out)) return true;
+    char *p = malloc(size ? size : 1);
+    if (!p) return err_set(e, ERR_MEMORY, "out of memory for %zu bytes of input", size);
+    for (ssize_t got = 1; got > 0 && n<size; n += got> 0 ? (size_t)got : 0)
+        got = read_some(fd, p + n, size - n);
+    *out = (file_bytes){{p, n}, false};
+    return true;
 }
 
 void file_sparse(const file_bytes *f)
@@ -123,10 +144,12 @@ void file_pass(const file_bytes *f, size_t n)
 void file_release(file_bytes *f)
 {
     void *p = (void *)(uintptr_t)f->bytes.p;
-    if (f->mapped)
+    if (f->mapped) {
+        map_guard_remove(p);
         munmap(p, f->bytes.n);
-    else
+    } else {
         free(p);
+    }
     *f = (file_bytes){0};
 }
 

@@ -12,12 +12,17 @@ typedef struct file_bytes {
 } file_bytes;
 
 /* Reads all of a file, a pipe or stdin (path "-").  Fails with ERR_LIMIT when it has more than
- * max_bytes (0: no limit), otherwise with ERR_SYS.  A mapped file must not shrink while it is
- * used. */
+ * max_bytes (0: no limit), otherwise with ERR_SYS.  If a mapped file shrinks while it is
+ * used, its bytes become zeros (sys/map_guard.h). */
 NODISCARD bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e);
 /* file_read for a path from an untrusted source: opens only a regular file, never a pipe or a
- * device. */
+ * device, and reads only as many bytes as it has when it is opened. */
 NODISCARD bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err *e);
+/* Reads or maps as many bytes of an open regular file as `st` says, fewer if it has fewer now: a file
+ * that grows does not end otherwise. */
+struct stat;
+NODISCARD bool file_read_part(int fd, const struct stat *st, size_t max_bytes, file_bytes *out,
+                              err *e);
 void file_release(file_bytes *f);
 
 /* Called when the caller has processed the first n bytes: releases their pages if the file is

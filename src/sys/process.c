@@ -54,6 +54,19 @@ bool process_maps(int pid, arena *a, str *out, err *e)
     return ok || fail(e, pid, why, "the memory map");
 }
 
+uint32_t process_of_thread(uint32_t tid)
+{
+    char path[32], text[512]; /* Tgid follows the name, which has up to 64 bytes */
+    snprintf(path, sizeof path, "/proc/%u/status", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = strstr(text, "\nTgid:\t"); /* the kernel escapes newlines of the name */
+    return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
+}
+
 enum { STAT_THREADS = 20 - 3 }; /* fields between the state and num_threads */
 
 bool process_is_alive(uint32_t pid)

@@ -20,6 +20,9 @@ NODISCARD bool process_threads(int pid, arena *a, u32s *out, err *e);
 /* Stores the kernel's name of a thread; "" when it has ended. */
 void process_thread_name(int pid, uint32_t tid, char name[PROCESS_NAME_BYTES]);
 
+/* Returns the process of a thread; 0: there is no such thread. */
+uint32_t process_of_thread(uint32_t tid);
+
 /* Returns whether the process runs.  Its first thread may end before the others, so a zombie with
  * threads is alive. */
 bool process_is_alive(uint32_t pid);

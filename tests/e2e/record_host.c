@@ -7,6 +7,9 @@
  *     record_host sleepers N MS         N threads that sleep, and 4 that compute
  *     record_host forks N USEC          N children, two at a time
  *     record_host exec MS PROGRAM       computes, then runs PROGRAM
+ *     record_host thread-exec MS PROGRAM  the same in a second thread
+ *     record_host pair MS               computes in two functions in turn, 2 : 1
+ *     record_host turns MS              two threads that wake each other
  *     record_host after MS              that program: begins at once
  *     record_host plugins MS A B        loads, calls and unloads two libraries in turn
  *     record_host generated MS          computes in code without a file, which a perf map names
@@ -65,6 +68,8 @@ SPENDS(work)
 SPENDS(early_work)
 SPENDS(late_work)
 SPENDS(child_work)
+SPENDS(larger_part)
+SPENDS(smaller_part)
 SPENDS(before_exec)
 SPENDS(after_exec)
 
@@ -281,6 +286,60 @@ static int generated(uint64_t us)
     return code_of_end;
 }
 
+static void *run_exec(void *ctx)
+{
+    char **argv = ctx;
+    exit(exec(argv[2], strtoull(argv[2], NULL, 10) * 1000, argv[3]));
+}
+
+static int exec_in_thread(char **argv)
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, run_exec, argv)) return 3;
+    pthread_join(t, NULL);
+    return 3;
+}
+
+static int ends[2][2]; /* of two pipes */
+
+static void *answer(void *ctx)
+{
+    char c;
+    while (read(ends[0][0], &c, 1) == 1 && write(ends[1][1], &c, 1) == 1) {}
+    return ctx;
+}
+
+static void *ask(void *ctx)
+{
+    char c = 0;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + *(uint64_t *)ctx * 1000;
+    while (clock_ns(CLOCK_MONOTONIC) < until)
+        if (write(ends[0][1], &c, 1) != 1 || read(ends[1][0], &c, 1) != 1) break;
+    close(ends[0][1]);
+    return ctx;
+}
+
+static int turns(uint64_t us)
+{
+    pthread_t t[2];
+    if (pipe(ends[0]) || pipe(ends[1])) return 3;
+    ready();
+    wait_for_line();
+    if (pthread_create(&t[0], NULL, answer, NULL) || pthread_create(&t[1], NULL, ask, &us))
+        return 3;
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return finish();
+}
+
+static int pair(uint64_t us)
+{
+    ready();
+    wait_for_line();
+    for (uint64_t i = 0; i < us; i += 30000) larger_part(20000), smaller_part(10000);
+    return finish();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -293,6 +352,9 @@ int main(int argc, char **argv)
     if (!strcmp(what, "sleepers")) return sleepers(n, second * 1000);
     if (!strcmp(what, "forks")) return forks(n, second);
     if (!strcmp(what, "exec") && argc > 3) return exec(argv[2], first * 1000, argv[3]);
+    if (!strcmp(what, "thread-exec") && argc > 3) return exec_in_thread(argv);
+    if (!strcmp(what, "turns")) return turns(first * 1000);
+    if (!strcmp(what, "pair")) return pair(first * 1000);
     if (!strcmp(what, "after")) return after_exec(first * 1000), finish();
     if (!strcmp(what, "plugins") && argc > 4) return plugins(first * 1000, argv[3], argv[4]);
     if (!strcmp(what, "generated")) return generated(first * 1000);

@@ -1,23 +1,30 @@
 // The state of the viewer in one object, and how the fragment of the page address stores it.
 import { ColorBy } from './draw/palette';
 import { Filter, LabelFilter } from './model/filter';
+import { readPath, writePath } from './model/reference';
+import { Transform, readTransform, writeTransform } from './model/transforms';
 import { DATED } from './model/units';
 
-export type View = 'flame' | 'table' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
+export type View = 'flame' | 'table' | 'tree' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
 export type Compare = 'off' | 'share' | 'absolute';
-export const VIEWS: View[] = ['flame', 'table', 'sandwich', 'chart', 'lanes', 'heat', 'labels'];
+export const VIEWS: View[] = ['flame', 'table', 'tree', 'sandwich', 'chart', 'lanes', 'heat', 'labels'];
 
 export interface State {
     view: View;
-    profile: number;
+    /** The shown profiles (model/session.ts: Choice). */
+    type: number;
+    resource: string;
+    one: number;
     icicle: boolean;
     order: 'name' | 'value';
     color: ColorBy;
     compare: Compare;
     search: string;
     selected: number; // frame; 0: none
-    zoom: number[]; // frames from the root
+    zoom: string[]; // the path from the root (model/reference.ts)
     filter: Filter;
+    transforms: Transform[]; // in the order of their application
+    inverted: boolean; // flame graph and call tree begin with the leaves
     window: [number, number] | null; // the range that the flame chart shows, ns after Dataset.timeBase
     sort: string; // column of the table, '-' in front: ascending
     theme: 'auto' | 'light' | 'dark';
@@ -26,7 +33,9 @@ export interface State {
 
 export const initial = (compared: boolean): State => ({
     view: 'flame',
-    profile: 0,
+    type: 0,
+    resource: '',
+    one: -1,
     icicle: false,
     order: 'name',
     color: compared ? 'diff' : 'package',
@@ -35,14 +44,18 @@ export const initial = (compared: boolean): State => ({
     selected: 0,
     zoom: [],
     filter: { labels: [], time: null },
+    transforms: [],
+    inverted: false,
     window: null,
     sort: compared ? 'change' : 'self',
     theme: 'auto',
     help: false,
 });
 
-/** Frames in an address are identified by name and file, because their numbers differ from page to page. */
+/** Frames in an address are references (model/reference.ts), because their numbers differ from page to page. */
 export interface FrameNames {
+    types: string[]; // "cpu/nanoseconds"
+    typeOf: number[]; // the type of each profile
     write(frame: number): string;
     read(text: string): number;
     timeBase: bigint; // Unix ns
@@ -64,21 +77,25 @@ const readRange = (text: string | null, n: FrameNames): [number, number] | null 
     return part && (part.map((t) => Number(unix(t) ? t - n.timeBase : t)) as [number, number]);
 };
 
-/** `fallback` is the profile that is shown when the address does not name one. */
+/** `fallback` is the type that is shown when the address does not name one. */
 export function writeFragment(s: State, compared: boolean, names: FrameNames, fallback = 0): string {
     const d = initial(compared),
         q = new URLSearchParams();
     const put = (key: string, value: string, def: string) => value !== def && q.set(key, value);
     put('view', s.view, d.view);
-    put('profile', String(s.profile), String(fallback));
+    put('type', names.types[s.type] ?? '', names.types[fallback] ?? '');
+    put('resource', s.resource, '');
+    put('profile', s.one < 0 ? '' : String(s.one), '');
     put('icicle', s.icicle ? '1' : '', '');
     put('order', s.order, d.order);
     put('color', s.color, d.color);
     put('compare', s.compare, d.compare);
     put('q', s.search, '');
     put('sel', s.selected ? names.write(s.selected) : '', '');
-    for (const f of s.zoom) q.append('zoom', names.write(f));
+    for (const z of writePath(s.zoom)) q.append('zoom', z);
     for (const l of s.filter.labels) q.append(l.not ? 'not' : 'label', `${l.key}=${l.value}`);
+    for (const t of s.transforms) q.append('t', writeTransform(t));
+    put('invert', s.inverted ? '1' : '', '');
     if (s.filter.time) q.set('time', writeRange(s.filter.time, names));
     if (s.window) q.set('window', writeRange(s.window, names));
     put('sort', s.sort, d.sort);
@@ -109,31 +126,79 @@ export function needsOf(fragment: string): Needs {
 /** The fragment for other data, without the times of the old data. */
 export function timelessFragment(text: string): string {
     const q = new URLSearchParams(text.replace(/^#/, ''));
-    for (const key of ['time', 'window', 'profile']) q.delete(key);
+    for (const key of ['time', 'window', 'type', 'resource', 'profile']) q.delete(key);
     const rest = q.toString();
     return rest && `#${rest}`;
 }
 
-export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames, fallback = 0): State {
+export function readFragment(text: string, compared: boolean, names: FrameNames, fallback = 0): State {
     const q = new URLSearchParams(text.replace(/^#/, '')),
         d = initial(compared);
-    const p = Number(q.get('profile') ?? fallback);
+    const number = Number(q.get('profile') ?? -1),
+        one = number in names.typeOf ? number : -1,
+        type = one < 0 ? names.types.indexOf(q.get('type') ?? '') : names.typeOf[one];
     return {
         ...d,
         view: oneOf(q.get('view'), VIEWS, d.view),
-        profile: Number.isInteger(p) && p >= 0 && p < nProfiles ? p : fallback,
+        type: type < 0 ? fallback : type,
+        resource: q.get('resource') ?? '',
+        one,
         icicle: q.get('icicle') === '1',
         order: oneOf(q.get('order'), ['name', 'value'] as const, d.order),
         color: oneOf(q.get('color'), ['package', 'library', 'kind', 'function', 'diff'] as const, d.color),
         compare: compared ? oneOf(q.get('compare'), ['off', 'share', 'absolute'] as const, d.compare) : 'off',
         search: q.get('q') ?? '',
         selected: q.get('sel') ? names.read(q.get('sel')!) : 0,
-        zoom: q.getAll('zoom').map((z) => names.read(z)),
+        zoom: readPath(q.getAll('zoom')),
         filter: {
             labels: [...q.getAll('label').map((l) => label(l, false)), ...q.getAll('not').map((l) => label(l, true))],
             time: readRange(q.get('time'), names),
         },
+        transforms: q.getAll('t').flatMap((t) => readTransform(t) ?? []),
+        inverted: q.get('invert') === '1',
         window: readRange(q.get('window'), names),
         sort: q.get('sort') ?? d.sort,
     };
+}
+
+/** Applies a change of the state to a fragment: `before` and `after` are the fragments of the state, as `writeFragment` writes
+ *  them for the data that are shown. Keys that did not change keep their value, which may refer to frames that the shown data
+ *  do not contain: they are there again when the data are. */
+export function changedFragment(text: string, before: string, after: string): string {
+    const q = new URLSearchParams(text.replace(/^#/, '')),
+        a = new URLSearchParams(before),
+        b = new URLSearchParams(after);
+    for (const key of new Set([...a.keys(), ...b.keys()])) {
+        const now = b.getAll(key);
+        if (JSON.stringify(a.getAll(key)) === JSON.stringify(now)) continue;
+        q.delete(key);
+        for (const value of now) q.append(key, value);
+    }
+    return q.toString();
+}
+
+/** Reuses the parts of the previous state that are equal, because views compare them by identity. */
+export function sameParts(previous: State, next: State): State {
+    const out = { ...next };
+    for (const key of Object.keys(next) as (keyof State)[])
+        if (JSON.stringify(previous[key]) === JSON.stringify(next[key])) Object.assign(out, { [key]: previous[key] });
+    return out;
+}
+
+/** How a change of the fragment is recorded in the history of the browser. */
+export interface Step {
+    entry: boolean; // the back button undoes the change
+    of: string; // the change continues an entry of the same name: typing, dragging
+}
+
+const SETTINGS = new Set(['sort', 'color', 'order', 'icicle']), // no entries
+    CONTINUED = new Set(['q', 'window', 'sel']); // one entry for successive changes
+
+export function stepOf(old: string, next: string): Step {
+    const a = new URLSearchParams(old.replace(/^#/, '')),
+        b = new URLSearchParams(next.replace(/^#/, '')),
+        differs = (key: string) => JSON.stringify(a.getAll(key)) !== JSON.stringify(b.getAll(key)),
+        keys = [...new Set([...a.keys(), ...b.keys()])].filter((key) => differs(key) && !SETTINGS.has(key));
+    const one = keys.length === 1 && CONTINUED.has(keys[0]) && b.has(keys[0]);
+    return { entry: keys.length > 0, of: one ? keys[0] : '' };
 }

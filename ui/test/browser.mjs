@@ -1,6 +1,6 @@
-// test/browser.mjs [corpus] - uses reports in Chromium. Prints TAP and the reasons for skipped tests.
+// test/browser.mjs [corpus | stacks N] - uses reports in Chromium. Prints TAP and the reasons for skipped tests.
 // Without an argument: the actions of a user. With `corpus`: the report of every file of the corpus opens without a console
-// error, shows the total that `kiln info` prints, and converts back to the same profile.
+// error, shows the totals that `kiln top` prints, and converts back to the same profile. With `stacks N`: opens a report of N stacks.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ import {
     there,
     viewIs,
 } from './kit.mjs';
-import { millionNodes } from './million.mjs';
+import { manyStacks } from './million.mjs';
 
 async function open(page, file, hash = '') {
     await page.goto('about:blank');
@@ -67,21 +67,28 @@ async function prepare(name, i) {
     const top = await runAside('top', '--json', '--no-symbolize', file).catch(() => null); // fails when there is no sample
     const type = top && JSON.parse(top.stdout).sample_type;
     const lead = info.profiles.findIndex((p) => p.sample_type === type && p.total !== 0);
-    return { name, html: at('.html'), info, lead: Math.max(lead, 0), equal };
+    const totals = [];
+    for (const t of new Set(info.profiles.map((p) => `${p.sample_type}/${p.unit}`))) {
+        const sum = await runAside('top', '--json', '--no-symbolize', '--all-frames', '-s', t, file).catch(() => null);
+        totals.push(sum ? String(BigInt(/"selected":\s*(-?\d+)/.exec(sum.stdout)[1])) : '0');
+    }
+    return { name, html: at('.html'), info, lead: Math.max(lead, 0), totals, equal };
 }
 
-async function corpusFile(page, { html, info, lead, equal }) {
+async function corpusFile(page, { html, info, lead, totals, equal }) {
     await open(page, html);
     if (!info.profiles.length) {
         must(await page.$('[data-empty]'), 'no message about an empty file');
     } else {
-        const total = (i) => String(BigInt(JSON.parse(String(info.profiles[i].total))));
-        same(await page.getAttribute('.total', 'data-total'), total(lead), 'total');
-        const all = await page.$$eval('[data-do=profile] option', (o) => o.map((e) => e.dataset.total));
-        if (all.length) same(all.join(), info.profiles.map((_, i) => total(i)).join(), 'totals of all profiles');
+        const types = [...new Set(info.profiles.map((p) => `${p.sample_type}/${p.unit}`))],
+            { sample_type, unit } = info.profiles[lead];
+        same(await page.getAttribute('.total', 'data-total'), totals[types.indexOf(`${sample_type}/${unit}`)], 'total');
+        const all = await page.$$eval('[data-do=type] option', (o) => o.map((e) => e.dataset.total));
+        if (all.length) same(all.join(), totals.join(), 'totals of all types, as `kiln top` adds them up');
         must((await page.innerText('.total b')).trim(), 'the total is not shown');
         const tabs = await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab));
-        same(tabs.includes('heat'), info.profiles[lead].timestamps > 0, 'time views');
+        const timed = info.profiles.some((p) => p.sample_type === sample_type && p.unit === unit && p.timestamps > 0);
+        same(tabs.includes('heat'), timed, 'time views');
         await page.evaluate(async (all) => {
             for (const t of all) {
                 document.querySelector(`[data-tab=${t}]`).click();
@@ -131,7 +138,7 @@ async function person() {
         same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
         same(
             (await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(),
-            'flame,table,sandwich,chart,heat,labels',
+            'flame,table,tree,sandwich,chart,heat,labels',
             'tabs',
         );
         must((await page.innerText('.title')).includes('checkout'), 'the service is not named');
@@ -139,7 +146,7 @@ async function person() {
     await check('search: share of the total, dimmed boxes, in the address', async () => {
         await page.keyboard.press('/');
         await page.keyboard.type('scoring');
-        await textIs(page, '.search output', /^[1-9]\d*(\.\d+)?%$/, 'no share of the total');
+        await textIs(page, '.search output', /^[1-9]\d* · [1-9]\d*(\.\d+)?%$/, 'no share of the total');
         await inAddress(page, 'q=scoring');
         await page.keyboard.press('Escape');
         await gone(page, '.search output', 'Esc does not end the search');
@@ -161,7 +168,7 @@ async function person() {
         await page.mouse.move(5, 5);
     });
     await check('views: each by click and by key', async () => {
-        for (const [i, v] of ['flame', 'table', 'sandwich', 'chart', 'heat', 'labels'].entries()) {
+        for (const [i, v] of ['flame', 'table', 'tree', 'sandwich', 'chart', 'heat', 'labels'].entries()) {
             await page.click(`[data-tab=${v}]`);
             await viewIs(page, v);
             await page.keyboard.press('1');
@@ -244,12 +251,13 @@ async function person() {
     });
     await check('another sample type', async () => {
         await page.click('[data-tab=heat]');
-        await page.selectOption('[data-do=profile]', '1');
+        await page.selectOption('[data-do=type]', '1');
         const total = JSON.parse(run('info', '--json', example)).files[0].profiles[1].total;
         await there(page, `.total[data-total="${total}"]`, 'another total');
         await viewIs(page, 'flame');
         await gone(page, '[data-tab=heat]', 'a type without timestamps has a heat map');
     });
+    await check('several profiles of a type: their sum, resources and single profiles', () => severalProfiles(page));
     await check('a link restores the view', async () => {
         await open(page, html, 'view=table&q=runtime&icicle=1');
         await viewIs(page, 'table');
@@ -315,7 +323,7 @@ async function person() {
         same(await page.$$eval('img', (i) => i.length), 0, 'images');
         same(
             (await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(),
-            'flame,table,sandwich',
+            'flame,table,tree,sandwich',
             'tabs',
         );
     });
@@ -335,20 +343,102 @@ async function person() {
         await open(page, html);
         same(await page.$('[data-about]'), null, 'a profile without facts has a panel');
     });
-    await check('a million boxes: zoom and search (reported, not asserted)', () => million(page));
+    await check('a million boxes: progress, sorted stacks; zoom and search (reported, not asserted)', () =>
+        million(page),
+    );
+}
+
+// ---- several profiles of one type ----
+
+async function severalProfiles(page) {
+    const all = join(dir, 'parts.json'),
+        html = join(dir, 'parts.html');
+    const one = (service, second, value, i) => ({
+        resource: { attributes: [{ key: 'service.name', value: { stringValue: service } }] },
+        scopeProfiles: [
+            {
+                profiles: [
+                    {
+                        profileId: Buffer.alloc(16, i + 1).toString('hex'),
+                        sampleType: { typeStrindex: 1, unitStrindex: 2 },
+                        timeUnixNano: String((1762160400n + BigInt(second)) * 1000000000n),
+                        durationNano: '10000000000',
+                        samples: [{ stackIndex: 1, values: [String(value)] }],
+                    },
+                ],
+            },
+        ],
+    });
+    const profiles = {
+        resourceProfiles: [one('shop', 10, 4, 0), one('cart', 20, 6, 1), one('shop', 30, 41, 2)],
+        dictionary: {
+            stringTable: ['', 'samples', 'count', 'main'],
+            functionTable: [{}, { nameStrindex: 3 }],
+            mappingTable: [{}],
+            linkTable: [{}],
+            attributeTable: [{}],
+            locationTable: [{}, { lines: [{ functionIndex: 1 }] }],
+            stackTable: [{}, { locationIndices: [1] }],
+        },
+    };
+    writeFileSync(all, JSON.stringify(profiles));
+    run('flame', '--all', all, '-o', html);
+    const top = (...args) => String(JSON.parse(run('top', '--json', ...args, all)).selected);
+    await open(page, html);
+    same(await page.getAttribute('.total', 'data-total'), top(), 'the total of `kiln top`');
+    same(await page.getAttribute('.total', 'data-total'), '51', 'total');
+    same(await page.$('[data-do=type]'), null, 'one type is a list');
+    must((await page.innerText('.title')).includes('3 profiles'), 'the number of profiles is not shown');
+    const names = await page.$$eval('[data-do=resource] option', (o) => o.map((e) => e.textContent));
+    same(names.join(), 'all 2,shop (45),cart (6)', 'resources');
+    await page.selectOption('[data-do=resource]', 'shop');
+    await there(page, '.total[data-total="45"]', 'the sum of a resource');
+    same(top('--resource', 'service.name=shop'), '45', 'kiln top of a resource');
+    await inAddress(page, 'resource=shop');
+    same((await page.$$('[data-do=one] option')).length, 3, 'the profiles of the resource');
+    await page.selectOption('[data-do=one]', { index: 2 });
+    await there(page, '.total[data-total="41"]', 'a single profile');
+    await inAddress(page, 'profile=');
+    const number = /profile=(\d+)/.exec(page.url())[1];
+    same(top('-s', number), '41', 'kiln top of the profile with that number');
+    await page.selectOption('[data-do=resource]', '');
+    await there(page, '.total[data-total="51"]', 'all again');
 }
 
 // ---- size ----
 
-async function million(page) {
+async function million(page, stacks) {
     const otlp = join(dir, 'million.otlp'),
         html = join(dir, 'million.html');
-    writeFileSync(otlp, millionNodes());
+    writeFileSync(otlp, manyStacks(stacks));
     run('flame', otlp, '-o', html);
+    await page.addInitScript(() => {
+        window.steps = [];
+        new MutationObserver(() => {
+            const step = document.querySelector('.loading')?.textContent;
+            if (step && window.steps.at(-1) !== step) window.steps.push(step);
+        }).observe(document, { subtree: true, childList: true, characterData: true });
+    });
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
     await open(page, html);
+    const { metrics } = await cdp.send('Performance.getMetrics'),
+        cpu = metrics.find((m) => m.name === 'TaskDuration').value;
+    const { steps, opened, sorts } = await page.evaluate(() => ({
+        steps: window.steps,
+        opened: performance.now(),
+        sorts: performance.getEntriesByName('kiln:sort').length,
+    }));
+    console.log(`# open: ${opened.toFixed(0)} ms, ${(cpu * 1000).toFixed(0)} ms of CPU time of the page`);
+    must(steps.includes('Decoding'), `no progress of decoding: ${steps.join()}`);
+    same(await page.$('.loading'), null, 'progress stays');
+    same(sorts, 0, 'stacks of the report that had to be sorted');
     const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
     /** The time from an event to the end of the next frame, and the part of it that the viewer worked. */
     const answer = async (f, arg) => {
+        const ticks = async () =>
+                (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value,
+            before = await ticks();
         const got = await page.evaluate(
             async ([code, x]) => {
                 performance.clearMeasures();
@@ -360,6 +450,7 @@ async function million(page) {
             },
             [f, arg],
         );
+        got.cpu = ((await ticks()) - before) * 1000;
         await page.waitForTimeout(200);
         return got;
     };
@@ -382,14 +473,17 @@ async function million(page) {
         ['search', searches],
     ])
         console.log(
-            `# ${what}: ${list(l, 'own')} ms of work, ${list(l, 'frame')} ms to the end of the frame (budget 50)`,
+            `# ${what}: ${list(l, 'own')} ms of work, ${list(l, 'cpu')} ms of CPU time, ${list(l, 'frame')} ms to the end of the frame (budget 33)`,
         );
 }
 
 try {
     if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3)
         skip('this kiln was built without the viewer');
-    await (process.argv[2] === 'corpus' ? everyCorpusFile() : person());
+    if (process.argv[2] === 'corpus') await everyCorpusFile();
+    else if (process.argv[2] === 'stacks')
+        await check('many stacks', async () => million(await newPage(), Number(process.argv[3])));
+    else await person();
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();

@@ -8,7 +8,7 @@ import { libraryOf, packageAt } from '../src/model/package';
 import { noFilter } from '../src/model/filter';
 import { Session } from '../src/model/session';
 import { decode } from '../src/otlp/decode';
-import { Message, profilesData } from './write';
+import { FIRST, Message, profilesData } from './write';
 
 const file = join(process.env['KILN_SRC'] ?? '..', 'tests/support/flame_cases.txt');
 const GREY = 12;
@@ -17,11 +17,7 @@ function dataset(folded: string[]) {
     const strings = [''],
         at = (s: string) => (strings.includes(s) ? strings.indexOf(s) : strings.push(s) - 1);
     const rows = folded.map((line) => ({
-        stack: line
-            .slice(0, line.lastIndexOf(' '))
-            .split(';')
-            .map(at)
-            .reverse(),
+        stack: line.slice(0, line.lastIndexOf(' ')).split(';').map(at).reverse(),
         value: Number(line.slice(line.lastIndexOf(' ') + 1)),
     }));
     strings.push('cpu', 'ns');
@@ -41,8 +37,8 @@ function dataset(folded: string[]) {
 function nodes(stacks: string[], base: string[], order: 'name' | 'value'): string[] {
     const session = new Session(dataset(stacks), base.length ? dataset(base) : null),
         { frames } = session;
-    const { tree: t, total, baseTotal } = session.tree(0, noFilter, base.length ? 'share' : 'off', order);
-    const self = session.selfOf(0),
+    const { tree: t, total, baseTotal } = session.tree(FIRST, noFilter, base.length ? 'share' : 'off', order);
+    const self = session.selfOf(session.profile(FIRST)),
         shares = new Map<string, number>();
     for (let i = 1; i < frames.n; i++) {
         const g = groupOf(frames, i, 'package');

@@ -9,6 +9,7 @@ import { Session } from '../src/model/session';
 import { Bound, Frames, bind } from '../src/model/frames';
 import { noFilter } from '../src/model/filter';
 import { Profile } from '../src/otlp/types';
+import { FIRST } from './write';
 
 const root = process.env['KILN_SRC'] ?? '..';
 const vectors = join(root, 'tests/vectors/v1_10');
@@ -84,10 +85,10 @@ for (const name of ['basic', 'multi', 'nulls', 'anyvalue', 'payload', 'minimal']
 test('a tree adds up to its samples, whatever the profile', () => {
     for (const name of ['basic', 'multi', 'nulls']) {
         const s = new Session(decode(readFileSync(join(vectors, `${name}.bin`)), name), null);
-        s.profiles.forEach((p, i) => {
-            const { tree, total } = s.tree(i, noFilter, 'off', 'name');
-            assert.equal(tree.total[0], Number(p.total));
-            assert.equal(total, Number(p.total));
+        s.types.forEach((t, type) => {
+            const { tree, total } = s.tree({ ...FIRST, type }, noFilter, 'off', 'name');
+            assert.equal(tree.total[0], Number(t.total));
+            assert.equal(total, Number(t.total));
         });
     }
 });
@@ -112,7 +113,7 @@ test('damaged bytes throw or decode', () => {
         for (let i = 0; i < 3; i++) c[random(c.length)] = random(256);
         try {
             const s = new Session(decode(c, 'damaged'), null);
-            s.profiles.forEach((_, i) => s.tree(i, noFilter, 'off', 'name'));
+            s.types.forEach((_, type) => s.tree({ ...FIRST, type }, noFilter, 'off', 'name'));
         } catch (e) {
             assert.match((e as Error).message, /\(byte \d+\)$/, (e as Error).stack);
         }

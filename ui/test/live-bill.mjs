@@ -107,10 +107,10 @@ async function isBill(page, want, what) {
     );
     const sum = shares.reduce((a, b) => a + b, 0);
     must(Math.abs(sum - 100) < 0.1, `${what}: the shares add up to ${sum}`);
-    const widths = await page.$$eval('.bill > .bill-bar > i', (l) =>
+    const widths = await page.$$eval('.bill .data > .bill-bar > i', (l) =>
             l.reduce((n, i) => n + i.getBoundingClientRect().width, 0),
         ),
-        bar = await page.$eval('.bill > .bill-bar', (b) => b.getBoundingClientRect().width);
+        bar = await page.$eval('.bill .data > .bill-bar', (b) => b.getBoundingClientRect().width);
     must(Math.abs(widths - bar) < 1.5, `${what}: the bar is ${widths} of ${bar} pixels`);
 }
 
@@ -263,7 +263,7 @@ async function marked(page, what) {
 
 async function brushes(url, page) {
     const select = async (view, selector, from, to, key) => {
-        await page.keyboard.press(view);
+        await page.click(`[data-tab=${view}]`);
         await there(page, selector, `${selector} is not there`);
         const before = await page.evaluate(() => location.hash);
         await drag(page, selector, from, to, key);
@@ -277,7 +277,7 @@ async function brushes(url, page) {
     };
     await check('a part that is selected in a view is marked on the chart and followed by the others', async () => {
         await open(page, url, range('cpu'));
-        await select('5', '.lanes canvas', 0.3, 0.6);
+        await select('lanes', '.lanes canvas', 0.3, 0.6);
         await marked(page, 'threads');
         await there(page, '.lanes .mark', 'no mark in the threads');
         const [from, to] = await chosen(page),
@@ -285,17 +285,17 @@ async function brushes(url, page) {
             want = ms(inside.reduce((n, o) => n + o[5], 0));
         must(want > 0 && inside.length < 5, 'a part with some samples');
         await totalIs(page, want, 'the total');
-        await page.keyboard.press('6');
+        await page.click('[data-tab=heat]');
         await textIs(page, '.heat', /flame graph of the selection/, 'the heat map does not show the part');
-        await page.keyboard.press('1');
+        await page.click('[data-tab=flame]');
         await totalIs(page, want, 'the flame graph');
         await marked(page, 'beside the flame graph');
-        await select('6', '.heat canvas', 0.5, 0.7);
+        await select('heat', '.heat canvas', 0.5, 0.7);
         await marked(page, 'heat map');
         await page.keyboard.press('Escape');
         await gone(page, '.chart-mark', 'the mark stays');
         await settled(page);
-        await select('4', '.chart canvas', 0.2, 0.5, 'Shift');
+        await select('chart', '.chart canvas', 0.2, 0.5, 'Shift');
         await marked(page, 'flame chart');
         await page.reload();
         await inAddress(page, 'time=');

@@ -177,7 +177,7 @@ async function heat(url, page) {
         await totalIs(page, want, 'its flame graph');
         await page.reload();
         await totalIs(page, want, 'the link');
-        await page.keyboard.press('6');
+        await page.click('[data-tab=heat]');
         await page.click('[data-do=closer]');
         await inQuery(page, 'from=2025');
         await settled(page);
@@ -350,7 +350,7 @@ async function limits(url, mine) {
         await open(page, url, `${CPU}#view=heat`);
         await textIs(page, '.view .notice', /The heat map is incomplete: the 20 s are over/, 'heat');
         await textIs(page, 'body', /The chart is incomplete: the 20 s are over/, 'counts');
-        await page.keyboard.press('5');
+        await page.click('[data-tab=lanes]');
         await textIs(page, '.view .notice', /The list is incomplete: the 20 s are over/, 'lanes');
         await page.click('[data-goto=trace]');
         await textIs(page, '.page .notice', /The list is incomplete: the 20 s are over/, 'traces');

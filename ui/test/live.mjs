@@ -98,7 +98,7 @@ async function person(url) {
     await check('an empty store shows new profiles without a reload', async () => {
         const r = await fetch(`${url}/upload`, { method: 'POST', body: readFileSync(example) });
         must(r.ok, `upload: ${r.status}`);
-        await textIs(page, '[data-nothing]', /There are profiles from/, 'nothing happened');
+        await textIs(page, '[data-arrived]', /A profile of checkout from 2025-11-03 .* has arrived/, 'nothing happened');
     });
     await check('a broken link is reported', async () => {
         await open(page, url, '?query=cpu%7Bservice');
@@ -117,7 +117,7 @@ async function person(url) {
         await page.click('[data-notice] button');
     });
     await check('an empty time range offers the stored one', async () => {
-        await open(page, url);
+        await open(page, url, '?page=explore');
         await there(page, '[data-nothing]', 'no message about the empty hour');
         await page.click('[data-do=show-all]');
         await totalIs(page, top(example).total, 'total');
@@ -175,13 +175,32 @@ async function person(url) {
         await page.keyboard.press('Escape');
         for (const [key, view] of [
             ['2', 'table'],
-            ['3', 'sandwich'],
-            ['7', 'labels'],
+            ['3', 'tree'],
+            ['4', 'sandwich'],
+            ['8', 'labels'],
             ['1', 'flame'],
         ]) {
             await page.keyboard.press(key);
             await viewIs(page, view);
         }
+    });
+    await check('transforms: numbers of kiln top, and the link keeps them', async () => {
+        await viewIs(page, 'flame');
+        await page.keyboard.press('2');
+        await page.click('.row >> nth=0', { button: 'right' });
+        await page.click('[data-transform=merge]');
+        const hot = top(example).rows[0].name,
+            pattern = `^${hot.replace(/[^\w]/g, '.')}$`,
+            want = top('--hide', pattern, example).rows[0];
+        await textIs(page, '.row .name', new RegExp(want.name.slice(0, 12).replace(/[^\w]/g, '.')), 'another first row');
+        same(await page.getAttribute('.row td.number', 'title'), String(want.flat), 'its self value');
+        await inAddress(page, 't=m.');
+        await page.reload();
+        await there(page, '.transforms [data-kind=merge]', 'the transform is gone');
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('Escape');
+        await gone(page, '.transforms', 'Esc does not undo it');
+        await page.keyboard.press('1');
     });
     await check('chart: a drag selects the time, typed times do too', async () => {
         const b = await (await page.waitForSelector('.plot .u-over')).boundingBox();
@@ -276,7 +295,7 @@ async function person(url) {
         await page.waitForFunction(() => document.querySelector('.total')?.dataset.total === '1500000000', null, {
             timeout: 30000,
         });
-        await page.keyboard.press('6');
+        await page.click('[data-tab=heat]');
         await there(page, '.heat canvas', 'no heat map');
         await drag(page, '.heat canvas', 0.5, 0.99);
         await inAddress(page, 'time=');

@@ -4,16 +4,24 @@ import { test } from 'node:test';
 import { readColumns } from '../src/live/columns';
 import { extentOf, newestPart, typesOf } from '../src/live/queries';
 import { EVERYTHING, hull, lastOf, moves, rangeText, readTime, resolve, spanText, writeTime } from '../src/live/range';
-import { NO_IDS, brokenAddress, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
+import {
+    NO_IDS,
+    brokenAddress,
+    halves,
+    linkedIds,
+    readAddress,
+    readIds,
+    spanBefore,
+    writeAddress,
+} from '../src/live/selection';
 import { readSelector, valueOf, withLabels, withValue, writeSelector } from '../src/live/selector';
 import { stackWeights, noFilter } from '../src/model/filter';
 import { aboutFrom, aboutOf, isEmpty } from '../src/model/about';
-import { fold } from '../src/model/fold';
 import { heatOf } from '../src/model/heat';
 import { Session } from '../src/model/session';
 import { decode } from '../src/otlp/decode';
 import { partOf, readFragment, timelessFragment, needsOf, writeFragment, initial } from '../src/state';
-import { Message, profilesData } from './write';
+import { FIRST, Message, profilesData } from './write';
 
 const TRACE = 'e1f08aee9b782c3b8416089b191a6bf0',
     SPAN = '295ef6684424c055';
@@ -172,9 +180,25 @@ test('the address stores the selection', () => {
     assert.equal(writeAddress(readAddress('')), '');
     const selector = { type: 'cpu/nanoseconds', matchers: [{ key: 'a', op: '=' as const, value: 'b&c=d' }] };
     for (const s of [
-        { page: 'explore', selector, range: lastOf('6h'), against: { shift: 'before' }, refresh: 15, ids: NO_IDS, by: 'thread.name' },
+        {
+            page: 'explore',
+            selector,
+            range: lastOf('6h'),
+            against: { shift: 'before' },
+            refresh: 15,
+            ids: NO_IDS,
+            by: 'thread.name',
+        },
         { page: 'profiles', selector, range: EVERYTHING, against: null, refresh: 0, ids: NO_IDS, by: '' },
-        { page: 'trace', selector, range: EVERYTHING, against: null, refresh: 0, ids: { trace: TRACE, span: SPAN }, by: null },
+        {
+            page: 'trace',
+            selector,
+            range: EVERYTHING,
+            against: null,
+            refresh: 0,
+            ids: { trace: TRACE, span: SPAN },
+            by: null,
+        },
         {
             page: 'explore',
             selector,
@@ -201,15 +225,15 @@ test('the fragment of other data', () => {
 });
 
 test('times in the fragment stay valid when data are added', () => {
-    const names = { write: String, read: Number, timeBase: 1762161245000000000n, dated: true };
+    const names = { types: [], typeOf: [], write: String, read: Number, timeBase: 1762161245000000000n, dated: true };
     const s = { ...initial(false), filter: { labels: [], time: [5, 700] as [number, number] } },
         text = writeFragment(s, false, names);
     assert.equal(text, 'time=1762161245000000005-1762161245000000700');
-    const later = readFragment(text, false, 1, { ...names, timeBase: names.timeBase - 1000n });
+    const later = readFragment(text, false, { ...names, timeBase: names.timeBase - 1000n });
     assert.deepEqual(later.filter.time, [1005, 1700]);
-    assert.deepEqual(readFragment('time=5-700', false, 1, names).filter.time, [5, 700]); // as older reports wrote it
+    assert.deepEqual(readFragment('time=5-700', false, names).filter.time, [5, 700]); // as older reports wrote it
     const uptime = { ...names, timeBase: 1000n };
-    assert.deepEqual(readFragment(writeFragment(s, false, uptime), false, 1, uptime).filter.time, [5, 700]);
+    assert.deepEqual(readFragment(writeFragment(s, false, uptime), false, uptime).filter.time, [5, 700]);
     const report = { ...names, timeBase: 1000n, dated: false };
     assert.equal(writeFragment(s, false, report), 'time=5-700');
 });
@@ -267,19 +291,21 @@ test('profiles of one type are merged', () => {
         'one',
     );
     const twice = { ...one, profiles: [one.profiles[0], one.profiles[0]] },
-        set = fold(twice);
-    assert.equal(set.profiles.length, 1);
-    assert.equal(set.profiles[0].total, 30n);
-    const w = stackWeights(set, set.profiles[0], noFilter);
+        session = new Session(twice, one),
+        { set } = session.main,
+        sum = session.profile(FIRST);
+    assert.equal(session.types.length, 1);
+    assert.equal(sum.total, 30n);
+    const w = stackWeights(set, sum, noFilter);
     assert.deepEqual([w.total, w.samples], [30, 4]);
-    assert.deepEqual([...set.profiles[0].timeOff], [0, 1, 2, 3, 4]);
-    assert.deepEqual([...set.profiles[0].attributeOff], [0, 1, 2, 3, 4]);
+    assert.deepEqual([...sum.timeOff], [0, 1, 2, 3, 4]);
+    assert.deepEqual([...sum.attributeOff], [0, 1, 2, 3, 4]);
     assert.equal(
-        heatOf(set, set.profiles[0], noFilter).cell.reduce((a, b) => a + b, 0),
+        heatOf(set, sum, noFilter).cell.reduce((a, b) => a + b, 0),
         30,
     );
-    assert.equal(new Session(set, one).tree(0, noFilter, 'absolute', 'name').baseTotal, 15);
-    assert.equal(fold(one).profiles[0], one.profiles[0]);
+    assert.equal(session.tree(FIRST, noFilter, 'absolute', 'name').baseTotal, 15);
+    assert.equal(new Session(one, null).profile(FIRST), one.profiles[0]);
 });
 
 test('facts about a profile: comments of both kinds, temporality, attributes, the original file', () => {
@@ -305,7 +331,7 @@ test('facts about a profile: comments of both kinds, temporality, attributes, th
     assert.ok(isEmpty(aboutFrom([], { format: '', bytes: 0 })));
 });
 
-test('fold: comments of all, other attributes only where all agree', () => {
+test('a sum of profiles: comments of all, other attributes only where all agree', () => {
     const strings = ['', 'f', 'pprof.profile.comment', 'host', 'cpu', 'ns'];
     const set = decode(
         profilesData(
@@ -321,9 +347,11 @@ test('fold: comments of all, other attributes only where all agree', () => {
         'x',
     );
     const with_ = (attributes: number[]) => ({ ...set.profiles[0], attributes });
-    const folded = fold({ ...set, profiles: [with_([1, 3]), with_([2, 3]), with_([2])] });
-    assert.deepEqual(aboutOf(folded, folded.profiles[0]).comments, ['a', 'b']);
-    assert.deepEqual(aboutOf(folded, folded.profiles[0]).attributes, []);
-    const agree = fold({ ...set, profiles: [with_([1, 3]), with_([2, 3])] });
-    assert.deepEqual(aboutOf(agree, agree.profiles[0]).attributes, [{ key: 'host', text: 'h' }]);
+    const about = (...lists: number[][]) => {
+        const session = new Session({ ...set, profiles: lists.map(with_) }, null);
+        return aboutOf(session.main.set, session.profile(FIRST));
+    };
+    assert.deepEqual(about([1, 3], [2, 3], [2]).comments, ['a', 'b']);
+    assert.deepEqual(about([1, 3], [2, 3], [2]).attributes, []);
+    assert.deepEqual(about([1, 3], [2, 3]).attributes, [{ key: 'host', text: 'h' }]);
 });

@@ -16,10 +16,10 @@ const scalar = (number, v) => {
     return out;
 };
 
-/** A profile whose flame tree has a little more than a million nodes: 130 000 stacks with different endings. */
-export function millionNodes() {
+/** A profile with `stacks` different stacks, each with about eight frames of its own: 130 000 of them make a flame tree of a
+ *  little more than a million nodes. */
+export function manyStacks(stacks = 130000) {
     const FUNCTIONS = 20000,
-        STACKS = 130000,
         text = new TextEncoder();
     let seed = 12345;
     const random = (k) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % k;
@@ -48,7 +48,7 @@ export function millionNodes() {
     field(dict, 6, []);
     field(dict, 7, []);
     field(profile, 1, [...scalar(1, FUNCTIONS + 1), ...scalar(2, FUNCTIONS + 2)]);
-    for (let s = 1; s <= STACKS; s++) {
+    for (let s = 1; s <= stacks; s++) {
         const keep = Math.min(path.length, 4 + random(28));
         path.length = keep;
         while (path.length < keep + 8 || path.length < 12) path.push(1 + random(FUNCTIONS));

@@ -8,7 +8,7 @@ import { defaultProfile, typeRank } from '../src/model/default_type';
 import { observations } from '../src/model/observed';
 import { sandwichOf } from '../src/model/sandwich';
 import { tableOf } from '../src/model/table';
-import { Tree, TreeBuilder, follow, matchedTotal, pathOf } from '../src/model/tree';
+import { Tree, TreeBuilder, matchedTotal, pathOf } from '../src/model/tree';
 import type { Dataset, Profile } from '../src/otlp/types';
 import { bytes, count, duration, percent, roundSteps, withUnit } from '../src/model/units';
 
@@ -51,14 +51,6 @@ test('tree: invariants of the numbering, sums, places', () => {
             }
         const distinct = new Set(stacks.flatMap((s) => s.path.map((_, i) => s.path.slice(0, i + 1).join())));
         assert.equal(t.n, distinct.size + 1);
-        const node = random(t.n);
-        assert.equal(
-            follow(
-                t,
-                pathOf(t, node).map((i) => t.frame[i]),
-            ),
-            node,
-        );
     }
 });
 

@@ -67,3 +67,6 @@ export function profilesData(
         new Message().message(1, new Message().message(2, new Message().message(2, p))).message(2, d).b,
     );
 }
+
+/** All profiles of the first type. */
+export const FIRST = { type: 0, resource: '', one: -1 };

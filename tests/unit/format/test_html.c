@@ -5,6 +5,7 @@
 #include "draw/report.h"
 #include "draw/viewer.h"
 #include "format/html.h"
+#include "format/html_order.h"
 #include "model/builder.h"
 #include "wire/base64.h"
 #include "wire/otlp.h"
@@ -107,6 +108,65 @@ static void test_writer(void **state)
     arena_free(&a);
 }
 
+static uint32_t add_stack(builder *b, const char *const *names, uint32_t n)
+{
+    uint32_t at[4];
+    for (uint32_t i = 0; i < n; i++) {
+        function f = {.name = builder_string(b, str_of(names[i]))};
+        line l = {.function = builder_function(b, &f)};
+        at[i] = builder_location(b, 0, 0, &l, 1, NULL, 0);
+    }
+    return builder_stack(b, at, n);
+}
+
+static const char *name_at(const model *m, uint32_t stack, uint32_t i)
+{
+    const dict *d = &m->dict;
+    uint32_t l = d->frames.v[dict_stack(d, stack).at + i];
+    return dict_str(d, d->functions.v[d->lines.v[d->locations.v[l].lines.at].function].name).p;
+}
+
+/* Stacks are sorted from the root by name; samples keep their order and their stacks. */
+static void test_sorted(void **state)
+{
+    (void)state;
+    static const char *const stacks[][2] = {{"b", "main"}, {"main"}, {"z", "init"}, {"a", "main"}};
+    static const char *const want[][2] = {{"z", "init"}, {"main"}, {"a", "main"}, {"b", "main"}};
+    static const uint32_t number[] = {4, 2, 1, 3};
+    arena a = {0};
+    builder b;
+    err e = {0};
+    model m;
+    assert_true(builder_init(&b, &a));
+    builder_resource(&b, NULL), builder_scope(&b, NULL), builder_profile(&b);
+    for (int64_t i = 0; i < 4; i++) {
+        uint32_t stack = add_stack(&b, stacks[i], i == 1 ? 1 : 2);
+        builder_sample(&b, &(sample){.stack = stack, .values = &i, .n_values = 1});
+    }
+    assert_ok(builder_finish(&b, &m, &e), &e);
+    model sorted = html_sorted(&m, &a);
+    assert_int_equal(dict_n_stacks(&sorted.dict), 5);
+    assert_int_equal(dict_stack(&sorted.dict, 0).n, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t n = dict_stack(&sorted.dict, i + 1).n;
+        assert_int_equal(n, i == 1 ? 1 : 2);
+        for (uint32_t k = 0; k < n; k++)
+            assert_string_equal(name_at(&sorted, i + 1, k), want[i][k]);
+        sample s = sample_at(&sorted, &sorted.profiles.v[0], i);
+        assert_int_equal(s.stack, number[i]);
+        assert_int_equal(s.values[0], i);
+    }
+    model again = html_sorted(&sorted, &a);
+    assert_ptr_equal(again.dict.stacks.v, sorted.dict.stacks.v);
+    for (size_t budget = 1; budget < 4096; budget += 8) {
+        arena small = {.budget = budget};
+        model same = html_sorted(&m, &small);
+        assert_int_equal(dict_n_stacks(&same.dict), 5);
+        arena_free(&small);
+    }
+    arena_free(&a);
+}
+
 #define HEAD "<!doctype html>\n" REPORT_MARK "1 -->\n"
 
 static void test_malformed_reports(void **state)
@@ -186,11 +246,9 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_writer),
-        cmocka_unit_test(test_malformed_reports),
-        cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_sorted),       cmocka_unit_test(test_malformed_reports),
+        cmocka_unit_test(test_every_prefix), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

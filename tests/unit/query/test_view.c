@@ -57,6 +57,16 @@ static void test_flat(void **state)
         {"show", {.show = {"run|work", 8}}, "run 6 9, work 3 7"},
         {"hidden stacks are dropped", {.hide = {"main|run|work", 13}}, "idle 1 1"},
         {"show from", {.show_from = {"run", 3}}, "run 6 9, work 3 7"},
+        {"collapse", {.collapse = {"^run$", 5}}, "run 9 9, idle 1 1, main 0 10"},
+        {"collapse after show from",
+         {.show_from = {"run", 3}, .collapse = {"work", 4}},
+         "work 7 7, run 2 9"},
+        {"nothing to collapse",
+         {.collapse = {"idle", 4}},
+         "run 6 9, work 3 7, idle 1 1, main 0 10"},
+        {"collapse recursion",
+         {.collapse_recursion = {"run", 3}},
+         "run 6 9, work 3 7, idle 1 1, main 0 10"},
         {"plain text", {.focus = {"wor.$", 5}, .literal = true}, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -135,6 +145,35 @@ static void test_tree(void **state)
     arena_free(&x.a);
 }
 
+static size_t nodes_of(fixture *x, const char *folded, const select_opts *o)
+{
+    tree t;
+    assert_true(look(x, folded, o, BY_FUNCTION));
+    assert_true(tree_of(&x->v, NULL, &x->a, &t, &x->e));
+    return t.n;
+}
+
+static void test_recursion(void **state)
+{
+    (void)state;
+    fixture x;
+    /* main, run, run, work, run: the two adjacent frames become one, the last one stays */
+    const char *one = "main;run;run;run;work;run 4\n";
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.all = false}), 7);
+    arena_free(&x.a);
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_recursion = {"^run$", 5}}), 5);
+    arena_free(&x.a);
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_recursion = {"work", 4}}), 7);
+    arena_free(&x.a);
+    /* frames become adjacent when those between them are hidden */
+    assert_int_equal(
+        nodes_of(&x, one, &(select_opts){.hide = {"work", 4}, .collapse_recursion = {".", 1}}), 3);
+    arena_free(&x.a);
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_recursion = {"sleep", 5}}), 7);
+    assert_string_equal(x.v.unmatched, "collapse-recursion");
+    arena_free(&x.a);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -200,9 +239,10 @@ static void test_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flat),   cmocka_unit_test(test_flat_options),
-        cmocka_unit_test(test_edges),  cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_flat),      cmocka_unit_test(test_flat_options),
+        cmocka_unit_test(test_edges),     cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_recursion), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,8 +95,110 @@ static void rules_follow_an_exec(void **state)
     table_files_close(w.files);
 }
 
+/* Returns whether a process is taken for a kernel thread. */
+static bool is_kernel_thread(pid_t pid)
+{
+    agent_config config = {0};
+    space_world w = {.config = &config, .now = BORN};
+    space *s = space_open((uint32_t)pid, BORN);
+    assert_non_null(s);
+    s->inner_pid = 0;
+    space_describe(s, &w);
+    bool is = s->kernel_thread;
+    assert_true(is || s->inner_pid == (uint32_t)pid);
+    space_close(s);
+    return is;
+}
+
+static void only_kernel_threads_belong_to_the_kernel(void **state)
+{
+    (void)state;
+    enum { GROUPS = 2000 };
+    gid_t groups[GROUPS];
+    for (gid_t i = 0; i < GROUPS; i++) groups[i] = 1000000000 + i;
+    int ready[2];
+    char c;
+    assert_int_equal(pipe(ready), 0);
+    assert_false(is_kernel_thread(getpid()));
+
+    pid_t grouped = fork();
+    assert_true(grouped >= 0);
+    if (!grouped) {
+        alarm(20);
+        (void)!setgroups(GROUPS, groups); /* only root has that many */
+        (void)!write(ready[1], "", 1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    assert_false(is_kernel_thread(grouped));
+    kill(grouped, SIGKILL);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)grouped, &info, WEXITED | WNOWAIT), 0);
+    assert_false(is_kernel_thread(grouped)); /* a zombie */
+    assert_int_equal(waitpid(grouped, NULL, 0), grouped);
+
+    char name[32] = "";
+    FILE *f = fopen("/proc/2/comm", "r");
+    if (f && fgets(name, sizeof name, f) && !strcmp(name, "kthreadd\n"))
+        assert_true(is_kernel_thread(2));
+    if (f) fclose(f);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* A server may start threads all the time. */
+static void ended_threads_are_forgotten(void **state)
+{
+    (void)state;
+    enum { THREADS = 200000 };
+    space *s = space_open((uint32_t)getpid(), BORN);
+    assert_non_null(s);
+    space_thread *first = space_thread_of(s, (uint32_t)getpid());
+    assert_non_null(first);
+    uint32_t index = first->about.index;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        uint32_t tid = 5000000 + i; /* above any real id */
+        space_thread *t = space_thread_of(s, tid);
+        assert_non_null(t);
+        assert_int_equal(t->about.tid, tid);
+        space_end_thread(s, tid, BORN + i * UINT64_C(1000000));
+    }
+    assert_int_equal(space_thread_of(s, (uint32_t)getpid())->about.index, index);
+    assert_true(s->threads.n < 20000);
+    space_close(s);
+}
+
+/* Mappings that come and go fill the list; those that ended make room. */
+static void mappings_that_ended_make_room(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    space *s = space_open((uint32_t)getpid(), BORN);
+    assert_non_null(s);
+    unsigned full = 0;
+    for (uint64_t i = 0; i < MANY; i++) {
+        image x = {.start = 0x1000, .end = 0x2000, .born = BORN + i, .path = STR("/a")};
+        x.offset = i;
+        x.path = i % 2 ? STR("/a") : STR("/b");
+        if (space_map(s, &x)) continue;
+        full++;
+        assert_true(space_forget_maps(s, BORN + i) > 100);
+        assert_true(space_map(s, &x));
+    }
+    assert_true(full > 0 && full < MANY / 100);
+    const image *last = images_find(&s->images, 0x1000, 0);
+    assert_true(last && !last->gone && last->offset == MANY - 1);
+    space_close(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rules_follow_an_exec)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_follow_an_exec),
+        cmocka_unit_test(only_kernel_threads_belong_to_the_kernel),
+        cmocka_unit_test(ended_threads_are_forgotten),
+        cmocka_unit_test(mappings_that_ended_make_room),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,20 @@ static void test_texts(void **state)
     }
 }
 
+/* The directory may have a short relative name, which words contain. */
+static void test_relative(void **state)
+{
+    (void)state;
+    err e = {.code = ERR_LIMIT,
+             .offset = NO_OFFSET,
+             .msg = "st/a.db is damaged, last-st is not in st: request less"},
+        out;
+    char text[400];
+    client_err(&e, "st", &out);
+    assert_string_equal(err_text(&out, text, sizeof text),
+                        "a.db is damaged, last-st is not in the store: request less");
+}
+
 static void test_hint(void **state)
 {
     (void)state;
@@ -48,6 +62,7 @@ static void test_hint(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_hint)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_relative), cmocka_unit_test(test_hint)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

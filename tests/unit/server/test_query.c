@@ -122,6 +122,7 @@ static const struct {
     {"/chart", 8},
     {"/spans", 4},
     {"/series", 1},
+    {"/services", 6},
     {"/export", 2},
 };
 

@@ -374,6 +374,43 @@ static uint64_t sum_digest(const model *m, const store_selector *q)
     return all;
 }
 
+/* Returns the model with each stack cut to its leaf. */
+static model leaves_of(const model *m, arena *a)
+{
+    model out = *m;
+    size_t n = dict_n_stacks(&m->dict);
+    out.dict.stacks.v = arena_new(a, uint32_t, n + 1);
+    out.dict.frames.v = arena_new(a, uint32_t, n);
+    out.dict.frames.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        span s = dict_stack(&m->dict, i);
+        if (s.n) out.dict.frames.v[out.dict.frames.n++] = m->dict.frames.v[s.at];
+        out.dict.stacks.v[i + 1] = (uint32_t)out.dict.frames.n;
+    }
+    return out;
+}
+
+/* Compares sums of leaves by service with a plain read, whose stacks are cut to their leaf here. */
+static void check_leaves(under_test *t, const store_selector *q, const model *read,
+                         const char *when)
+{
+    arena a = {0};
+    err e = {0};
+    model sums, cut = leaves_of(read, &a);
+    store_read_opts o = {
+        .by_series = true, .by_reading = true, .by_label = STR("service.name"), .leaves = true};
+    assert_ok(store_read_sums(store_own_reader(t->s), q, &o, &a, &sums, NULL, &e), &e);
+    for (uint32_t i = 0; i < dict_n_stacks(&sums.dict); i++)
+        assert_true(dict_stack(&sums.dict, i).n <= 1);
+    for (size_t i = 0; i < sums.resources.n; i++) {
+        const keyvalues *l = &sums.resources.v[i].attrs;
+        assert_true(!l->n || (l->n == 1 && str_eq(l->v[0].key, o.by_label)));
+    }
+    if (sum_digest(&cut, q) != sum_digest(&sums, q))
+        fail_msg("%s: sums of leaves differ from a plain read", when);
+    arena_free(&a);
+}
+
 /* Makes values small and moves times near noon, so that ranges divide samples and no sum
  * overflows. */
 static void tame(rng *r, model *m)
@@ -406,6 +443,7 @@ static void check_queries(under_test *t, rng *r, const char *when)
         for (size_t k = 0; k < sums.profiles.n; k++)
             n_told += profile_summed(&sums, &sums.profiles.v[k]).n_samples;
         assert_u64(n_told, n_samples(&read));
+        check_leaves(t, &q, &read, when);
         if (!q.end) {
             arena_free(&a);
             continue;

@@ -3,6 +3,7 @@
 #include "model/builder.h"
 #include "symbol/symbolize.h"
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[256];
@@ -381,6 +382,43 @@ static void test_perf_map(void **state)
     arena_free(&x.a);
 }
 
+static module_state map_state(const char *name, bool given, size_t max_memory)
+{
+    module m;
+    char path[300];
+    snprintf(path, sizeof path, "%s%s", given ? dir : "", name);
+    module_open_perf_map(&m, path, given,
+                         &(module_opts){.dirs.root = dir, .max_memory = max_memory});
+    module_state s = m.state;
+    module_close(&m);
+    return s;
+}
+
+/* The recorded process controls what is at the path of its map. */
+static void test_foreign_perf_map(void **state)
+{
+    (void)state;
+    char path[300], target[300];
+    alarm(20); /* a pipe without a writer, and /dev/zero, have no end */
+    snprintf(path, sizeof path, "%s/pipe.map", dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof path, "%s/zero.map", dir);
+    assert_int_equal(symlink("/dev/zero", path), 0);
+    snprintf(target, sizeof target, "%s/m.map", dir);
+    write_text(target, "7f0000001000 100 LApp;::run\n");
+    snprintf(path, sizeof path, "%s/inside.map", dir);
+    assert_int_equal(symlink("/m.map", path), 0);
+    snprintf(path, sizeof path, "%s/outside.map", dir);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(map_state("/pipe.map", false, 0), MODULE_NO_MAP);
+    assert_int_equal(map_state("/zero.map", false, 0), MODULE_NO_MAP);
+    assert_int_equal(map_state("/outside.map", false, 0), MODULE_NO_MAP);
+    assert_int_equal(map_state("/inside.map", false, 0), MODULE_SYMBOLS);
+    assert_int_equal(map_state("/m.map", false, 20), MODULE_BROKEN);
+    assert_int_equal(map_state("/outside.map", true, 0), MODULE_SYMBOLS);
+    alarm(0);
+}
+
 static void test_kernel(void **state)
 {
     (void)state;
@@ -428,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_folded, begin, end),
         cmocka_unit_test_setup_teardown(test_states, begin, end),
         cmocka_unit_test_setup_teardown(test_perf_map, begin, end),
+        cmocka_unit_test_setup_teardown(test_foreign_perf_map, begin, end),
         cmocka_unit_test_setup_teardown(test_kernel, begin, end),
         cmocka_unit_test_setup_teardown(test_empty, begin, end),
     };

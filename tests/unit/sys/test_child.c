@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,13 +158,44 @@ static void test_die_alike(void **state)
     assert_false(WCOREDUMP(status));
 }
 
+static void *refuse(void *gate)
+{
+    int pid, *fd = gate;
+    char refused = 1;
+    assert_int_equal(read(fd[0], &pid, sizeof pid), sizeof pid);
+    assert_int_equal(write(fd[3], &refused, 1), 1);
+    return NULL;
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"sh", "-c", "exit 3", NULL};
+    int fd[4];
+    pthread_t thread;
+    child_end end = {0};
+    err e = {0};
+    assert_true(pipe(fd) == 0 && pipe(fd + 2) == 0);
+    child_opts o = {.path = "/bin/sh",
+                    .argv = argv,
+                    .envp = (const char *const *)(uintptr_t)environ,
+                    .gated = true,
+                    .announce = fd[1],
+                    .gate = fd[2]};
+    assert_int_equal(pthread_create(&thread, NULL, refuse, fd), 0);
+    assert_false(child_run(&o, &end, &e));
+    assert_int_equal(e.sys, ECANCELED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (size_t i = 0; i < 4; i++) close(fd[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endings),     cmocka_unit_test(test_passed_on),
-        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_ignored_now),
-        cmocka_unit_test(test_not_started), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_die_alike),
+        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ignored_now), cmocka_unit_test(test_not_started),
+        cmocka_unit_test(test_text),        cmocka_unit_test(test_die_alike),
     };
     /* A background job or nohup may ignore these signals, and every child would inherit that. */
     static const int inherited[] = {SIGHUP, SIGINT, SIGQUIT};

@@ -116,6 +116,29 @@ export class Palette {
         this.selected = dark ? '#ffd9a8' : '#7c2d12';
     }
 
+    /** Returns the sum of all amounts. */
+    amount(): number {
+        let sum = 0;
+        for (let i = 0; i < this.self.length; i++) sum += this.self[i];
+        return sum;
+    }
+
+    /** Returns the largest groups with their colours and amounts, largest first. A group without a name is that of frames
+     *  whose group is not known, and its colour is that of the largest of them. */
+    groups(f: Frames, by: ColorBy): { name: string; color: string; self: number }[] {
+        const color = this.colors(f, by),
+            found = new Map<string, { name: string; color: string; self: number; most: number }>();
+        for (let i = 1; i < f.n; i++) {
+            const name = groupOf(f, i, by),
+                self = this.self[i] ?? 0,
+                g = found.get(name) ?? { name, color: color[i], self: 0, most: 0 };
+            if (self > g.most) ((g.most = self), (g.color = color[i]));
+            g.self += self;
+            found.set(name, g);
+        }
+        return [...found.values()].sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1)).slice(0, LEGEND);
+    }
+
     /** Returns the colours of all frames. */
     private colors(f: Frames, by: ColorBy): string[] {
         const c = this.cache;

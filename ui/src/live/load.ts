@@ -18,7 +18,7 @@ import {
     typesOf,
     where,
 } from './queries';
-import { Span, absolute, atLeast, hull, resolve, spanText } from './range';
+import { Range, Span, absolute, atLeast, hull, moves, resolve, spanText } from './range';
 import { Selection, spanBefore, SHIFTS } from './selection';
 import { EVERY, Selector, readSelector, valueOf, withValue, writeSelector } from './selector';
 
@@ -36,6 +36,7 @@ export interface Base {
 }
 
 export interface Results {
+    range: Range; // as selected; `span` is what it meant when it was queried
     span: Span | null; // null: nothing is stored, or the range is invalid
     stored: Span | null; // queried only when the range is empty
     undated: Span | null; // data with timestamps of another clock, which `stored` does not include
@@ -73,6 +74,9 @@ type Bounds = { start: string; end: string };
 
 const bytesOf = (s: Selector, span: Span, part: Bounds | null, sums: boolean, signal: AbortSignal) => () =>
     getBytes('export', { ...where(s, span), ...part, format: 'otlp', gzip: 1, ...(sums ? { sums: 1 } : {}) }, signal);
+
+/** Identifies the time of results: a range that moves stays the same while its span moves. */
+export const timeOf = (r: Results): string => JSON.stringify(moves(r.range) ? r.range : r.span);
 
 export const nameOf = (s: Selector): string => valueOf(s, SERVICE) ?? 'all services';
 
@@ -145,6 +149,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         { stored, undated } = bounded ? { stored: null, undated: null } : await storedOf(any, signal),
         span = resolve(sel.range, now, stored);
     const none: Results = {
+        range: sel.range,
         span,
         stored,
         undated,
@@ -166,19 +171,19 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
     if (!span) return { ...none, stored: stored ?? (await everything()) };
     const [series, services] = await Promise.all([
         seriesOf(any, span, signal),
-        labelValues(SERVICE, EVERY, span, signal),
+        labelValues(SERVICE, EVERY, bounded ? span : null, signal), // not only those in the time of the chosen service
     ]);
     const { types, found } = chooseType(sel.selector, series);
     if (!found) return { ...none, services, types, stored: stored ?? (await everything()) };
     const chosen = { ...sel.selector, type: label(found) };
-    const drawn = await chartOf(chosen, span, await baseOf(sel, chosen, span, now, signal), signal),
-        { base } = drawn;
-    const expected =
-            needs.part && needs.times
+    const base = await baseOf(sel, chosen, span, now, signal),
+        drawing = chartOf(chosen, span, base, signal); // together with the export: two queries take as long as one
+    drawing.catch(() => {}); // reported where it is awaited
+    const expected = async () =>
+            needs.part
                 ? observations(await countsOf(chosen, inMs(needs.part), '', signal))
-                : drawn.observations,
-        timed = needs.times && expected <= MOST_OBSERVATIONS;
-    const chart = { ...none, ...drawn, services, types, selector: chosen, unit: found.unit };
+                : (await drawing).observations,
+        timed = needs.times && (await expected()) <= MOST_OBSERVATIONS;
     const part = needs.part && { start: String(needs.part[0]), end: String(needs.part[1]) };
     const source = fromExport(
         bytesOf(chosen, span, part, !timed, signal),
@@ -186,13 +191,13 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         base && { get: bytesOf(base.selector, base.span, null, true, signal), name: base.name },
     );
     const one = valueOf(chosen, PROFILE_ID),
-        about = one === null ? null : await profileAbout(one, chosen.type, signal).catch(() => null); // it may have been deleted
-    let loaded: Loaded;
-    try {
-        loaded = (await source.load())!;
-    } catch (e) {
-        if (signal.aborted || e instanceof NeedsToken) throw e;
-        return { ...chart, failed: (e as Error).message }; // the chart is still shown, so that a smaller part can be selected
+        about = one === null ? null : profileAbout(one, chosen.type, signal).catch(() => null), // it may have been deleted
+        loading = source.load().catch((e: unknown) => e as Error),
+        chart = { ...none, ...(await drawing), services, types, selector: chosen, unit: found.unit },
+        loaded = (await loading) as Loaded | Error;
+    if (loaded instanceof Error) {
+        if (signal.aborted || loaded instanceof NeedsToken) throw loaded;
+        return { ...chart, failed: loaded.message }; // the chart is still shown, so that a smaller part can be selected
     }
     const main = only(loaded.profile, label(found)),
         other = loaded.base && only(loaded.base, label(found)),
@@ -205,7 +210,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         ...chart,
         stored: session ? stored : (stored ?? (await everything())),
         session,
-        about,
+        about: await about,
         timed,
         withoutBase: sel.against !== null && !hasBase,
     };

@@ -41,6 +41,9 @@ export interface Party {
     samples: number;
     bytes: number;
     refused: number;
+    rejected: number; // profiles and log records, in partial successes
+    why: string; // the newest reason of a refusal or rejection; empty: none
+    first: number;
     last: number;
 }
 

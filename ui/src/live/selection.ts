@@ -3,8 +3,8 @@ import { EVERYTHING, Range, Span, absolute, lastOf, readTime, shifted } from './
 import { Selector, readSelector, writeSelector } from './selector';
 import { TraceChoice, readTraces, writeTraces } from './traces';
 
-export type Page = 'explore' | 'profiles' | 'trace' | 'health';
-const PAGES: Page[] = ['explore', 'profiles', 'trace', 'health'];
+export type Page = 'services' | 'explore' | 'profiles' | 'trace' | 'health';
+const PAGES: Page[] = ['services', 'explore', 'profiles', 'trace', 'health'];
 
 /** The other side of a comparison: the same selection at another time, or another selection. */
 export type Against = { shift: 'before' | '1d' | '7d' } | { query: string; range: Range };
@@ -15,6 +15,9 @@ export interface Ids {
     span: string; // 16
 }
 export const NO_IDS: Ids = { trace: '', span: '' };
+
+export const idsText = (i: Ids): string =>
+    [i.trace && `trace ${i.trace}`, i.span && `span ${i.span}`].filter(Boolean).join(', ');
 
 /** Reads ids as other tools write them: 32 or 16 hex digits, with or without dashes, or a traceparent. null: not an
  *  id. */
@@ -60,6 +63,10 @@ export interface Selection {
 export const REFRESH = [0, 5, 15, 60];
 const USUAL = lastOf('1h');
 
+/** The page of an address that names none: the services, or the samples of the selection that it describes. */
+const unnamed = (q: URLSearchParams): Page =>
+    ['query', 'from', 'to', 'range', 'against', 'by', 'refresh'].some((key) => q.has(key)) ? 'explore' : 'services';
+
 export function readAddress(search: string): Selection {
     const q = new URLSearchParams(search),
         page = q.get('page') as Page,
@@ -68,7 +75,7 @@ export function readAddress(search: string): Selection {
     const range = (from: string, to: string, or: Range): Range =>
         q.has(from) || q.has(to) ? { from: q.get(from) ?? '', to: q.get(to) ?? '' } : or;
     return {
-        page: PAGES.includes(page) ? page : 'explore',
+        page: PAGES.includes(page) ? page : unnamed(q),
         selector: readSelector(q.get('query') ?? '') ?? { type: '', matchers: [] },
         range: q.get('range') === 'all' ? EVERYTHING : range('from', 'to', USUAL),
         against:
@@ -97,7 +104,8 @@ export function brokenAddress(search: string, hash: string): string {
     }
     for (const key of ID_KEYS) {
         const text = linked.get(key) ?? q.get(key);
-        if (text && !readIds(text)) wrong.push(`${key}=${text} is not an id: a trace has 32 hexadecimal digits, a span 16`);
+        if (text && !readIds(text))
+            wrong.push(`${key}=${text} is not an id: a trace has 32 hexadecimal digits, a span 16`);
     }
     return wrong.length ? `The address has mistakes, which are ignored: ${wrong.join('; ')}.` : '';
 }
@@ -105,7 +113,7 @@ export function brokenAddress(search: string, hash: string): string {
 export function writeAddress(s: Selection): string {
     const q = new URLSearchParams(),
         query = writeSelector(s.selector);
-    if (s.page !== 'explore') q.set('page', s.page);
+    if (s.page !== 'explore' && s.page !== 'services') q.set('page', s.page);
     if (s.page === 'trace' && s.ids.trace) q.set('trace', s.ids.trace);
     if (s.page === 'trace' && s.ids.span) q.set('span', s.ids.span);
     if (query) q.set('query', query);
@@ -126,6 +134,7 @@ export function writeAddress(s: Selection): string {
     if (s.by !== null) q.set('by', s.by);
     if (s.traces) writeTraces(q, s.traces);
     if (s.refresh) q.set('refresh', String(s.refresh));
+    if ((s.page === 'explore' || s.page === 'services') && unnamed(q) !== s.page) q.set('page', s.page);
     const text = q.toString();
     return text && `?${text}`;
 }

@@ -4,6 +4,7 @@ import { Profile } from '../otlp/types';
 import { Filter, labelTest, valueText } from './filter';
 import { Bound, stackFrames } from './frames';
 import { Threads } from './labels';
+import { Reshape } from './transforms';
 
 /** The boxes of one depth of a lane, in ascending order, without overlap. */
 export interface Layer {
@@ -108,7 +109,7 @@ export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter):
 /** Computes the boxes of a lane. A frame that stays at its depth from one sample to the next is one box. Intervals nest
  *  as in a trace: each is drawn at its own depth. Where two overlap at a depth, the later one truncates the earlier
  *  one. */
-export function layersOf(b: Bound, lane: Lane): Layer[] {
+export function layersOf(b: Bound, lane: Lane, reshape: Reshape | null = null): Layer[] {
     if (lane.layers) return lane.layers;
     const xs: GrowF64[] = [],
         ws: GrowF64[] = [],
@@ -118,7 +119,8 @@ export function layersOf(b: Bound, lane: Lane): Layer[] {
     let lastDepth = 0,
         lastEnd = -Infinity;
     for (let i = 0; i < lane.n; i++) {
-        const n = stackFrames(b, lane.stack[i], path),
+        const whole = stackFrames(b, lane.stack[i], path),
+            n = reshape ? Math.max(reshape(path, whole), 0) : whole, // a dropped stack leaves a gap
             start = lane.time[i],
             end = lane.end[i];
         let same = start <= lastEnd;
@@ -147,4 +149,20 @@ export function layersOf(b: Bound, lane: Lane): Layer[] {
         from: 0,
         to: x.n,
     })));
+}
+
+/** Returns the longest box of a frame in the first lane that has one. */
+export function longestBox(
+    c: Chart,
+    frame: number,
+    layers: (l: Lane) => Layer[],
+): { lane: number; depth: number; x: number; w: number } | null {
+    for (const [lane, l] of c.lanes.entries()) {
+        let best: { lane: number; depth: number; x: number; w: number } | null = null;
+        for (const [depth, { x, w, frame: of }] of layers(l).entries())
+            for (let i = 0; i < of.length; i++)
+                if (of[i] === frame && (!best || w[i] > best.w)) best = { lane, depth, x: x[i], w: w[i] };
+        if (best) return best;
+    }
+    return null;
 }

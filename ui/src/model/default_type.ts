@@ -1,4 +1,4 @@
-// model/default_type.ts - the default type: the rule of query/default_type.h, applied to profiles that are folded by type.
+// model/default_type.ts - the default type: the rule of query/default_type.h.
 import type { Dataset } from '../otlp/types';
 
 const BEGINS: [RegExp, number][] = [

@@ -1,8 +1,9 @@
 // The neighbours, lines and binary of one frame.
 import { Profile } from '../otlp/types';
-import { Filter, labelTest, sampleWeight } from './filter';
-import { Bound } from './frames';
+import { Filter, stackWeights } from './filter';
+import { Bound, stackFrames } from './frames';
 import { Session } from './session';
+import { Reshape } from './transforms';
 import { Tree } from './tree';
 
 export interface Details {
@@ -21,30 +22,32 @@ const largest = (m: Map<number, number>) =>
         .slice(0, LONGEST);
 
 /** Values by source line: each line of the frame counts once per stack in `total`. */
-function linesOf(b: Bound, p: Profile, filter: Filter, frame: number): Details['lines'] {
+function linesOf(b: Bound, p: Profile, filter: Filter, frame: number, reshape: Reshape | null): Details['lines'] {
     const { off, locations } = b.set.dict.stacks,
-        passes = labelTest(b.set, p, filter.labels);
-    const out = new Map<number, { line: number; self: number; total: number }>(),
-        seen = new Set<number>();
-    const places: number[][] = []; // by location: the lines of the frame in it, innermost first; -1 marks "not innermost"
+        out = new Map<number, { line: number; self: number; total: number }>(),
+        seen = new Set<number>(),
+        path: number[] = [],
+        lines: number[] = [];
+    const here = new Uint8Array(Math.max(b.off.length - 1, 1)); // the locations with the frame
     for (let i = 0; i + 1 < b.off.length; i++)
-        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) (places[i] ??= []).push(k);
-    if (!places.length) return [];
-    for (let i = 0; i < p.n; i++) {
-        const s = p.stack[i];
-        if (s >= b.set.dict.stacks.n || !passes(i)) continue;
-        const w = sampleWeight(p, i, filter.time);
+        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) here[i] = 1;
+    const { value } = stackWeights(b.set, p, filter);
+    for (let s = 0; s < b.set.dict.stacks.n; s++) {
+        if (!value[s]) continue;
+        let k = off[s];
+        while (k < off[s + 1] && !here[locations[k]]) k++;
+        if (k === off[s + 1]) continue;
+        let n = stackFrames(b, s, path, lines);
+        if (reshape) n = reshape(path, n, lines);
         seen.clear();
-        for (let k = off[s]; k < off[s + 1]; k++) {
-            const at = locations[k];
-            for (const q of places[at] ?? []) {
-                const line = b.line[q];
-                let entry = out.get(line);
-                if (!entry) out.set(line, (entry = { line, self: 0, total: 0 }));
-                if (k === off[s] && q === b.off[at]) entry.self += w;
-                if (!seen.has(line)) entry.total += w;
-                seen.add(line);
-            }
+        for (let i = 0; i < n; i++) {
+            const line = lines[i];
+            if (path[i] !== frame || !line) continue;
+            let entry = out.get(line);
+            if (!entry) out.set(line, (entry = { line, self: 0, total: 0 }));
+            if (i === n - 1) entry.self += value[s];
+            if (!seen.has(line)) entry.total += value[s];
+            seen.add(line);
         }
     }
     return [...out.values()]
@@ -66,7 +69,14 @@ function buildIdOf(b: Bound, frame: number): string {
     return '';
 }
 
-export function detailsOf(s: Session, p: Profile, filter: Filter, t: Tree, frame: number): Details {
+export function detailsOf(
+    s: Session,
+    p: Profile,
+    filter: Filter,
+    t: Tree,
+    frame: number,
+    reshape: Reshape | null = null,
+): Details {
     const callers = new Map<number, number>(),
         callees = new Map<number, number>();
     for (let i = 1; i < t.n; i++) {
@@ -79,7 +89,7 @@ export function detailsOf(s: Session, p: Profile, filter: Filter, t: Tree, frame
     return {
         callers: largest(callers),
         callees: largest(callees),
-        lines: linesOf(s.main, p, filter, frame),
+        lines: linesOf(s.main, p, filter, frame, reshape),
         buildId: buildIdOf(s.main, frame),
     };
 }

@@ -1,8 +1,7 @@
-// Combines profiles of one type: a server exports them in pieces. They share a dictionary, so their columns are concatenated.
+// Adds up profiles of one type. They share a dictionary, so their columns are concatenated.
 import { Dataset, Dictionary, Profile, Resource } from '../otlp/types';
 import { isComment } from './about';
 import { valueText } from './filter';
-import { typeRank } from './default_type';
 
 type Column = Float64Array | Uint32Array;
 
@@ -29,9 +28,6 @@ function joinOffsets(parts: Uint32Array[]): Uint32Array {
     return out;
 }
 
-const floats = (n: number) => new Float64Array(n),
-    ints = (n: number) => new Uint32Array(n);
-
 /** Returns the attributes that all profiles have, and the comments of each. */
 function commonAttributes(list: Profile[], d: Dictionary): number[] {
     const text = (i: number) => `${d.attributes[i].key}=${valueText(d.attributes[i].value)}`,
@@ -43,50 +39,6 @@ function commonAttributes(list: Profile[], d: Dictionary): number[] {
     return [...out.values()];
 }
 
-function joined(list: Profile[], resource: number, d: Dictionary): Profile {
-    const first = list.reduce((a, p) => (p.startUnixNs < a ? p.startUnixNs : a), list[0].startUnixNs);
-    const end = list.reduce((a, p) => Math.max(a, Number(p.startUnixNs - first) + p.durationNs), 0);
-    const scopes = new Set(list.map((p) => p.scope));
-    return {
-        ...list[0],
-        id: '',
-        resource,
-        scope: scopes.size === 1 ? list[0].scope : '',
-        attributes: commonAttributes(list, d),
-        original: { format: '', bytes: 0 },
-        startUnixNs: first,
-        durationNs: end,
-        n: list.reduce((n, p) => n + p.n, 0),
-        stack: join(
-            list.map((p) => p.stack),
-            ints,
-        ),
-        link: join(
-            list.map((p) => p.link),
-            ints,
-        ),
-        value: join(
-            list.map((p) => p.value),
-            floats,
-        ),
-        attributeOff: joinOffsets(list.map((p) => p.attributeOff)),
-        attribute: join(
-            list.map((p) => p.attribute),
-            ints,
-        ),
-        timeOff: joinOffsets(list.map((p) => p.timeOff)),
-        time: join(
-            list.map((p) => p.time),
-            floats,
-        ),
-        timeValue: join(
-            list.map((p) => p.timeValue),
-            floats,
-        ),
-        total: list.reduce((t, p) => t + p.total, 0n),
-    };
-}
-
 /** Returns the attributes that all resources have. */
 function common(of: Resource[]): Resource {
     const rest = of.slice(1).map((r) => new Map(r.attributes.map((a) => [a.key, valueText(a.value)])));
@@ -95,25 +47,39 @@ function common(of: Resource[]): Resource {
     };
 }
 
-/** Returns one profile per type and unit, the default type first (model/default_type.ts). */
-export function fold(set: Dataset): Dataset {
-    const kinds = new Map<string, Profile[]>();
-    for (const p of set.profiles) {
-        const key = `${p.type}/${p.unit}`,
-            list = kinds.get(key);
-        if (list) list.push(p);
-        else kinds.set(key, [p]);
-    }
-    const out: Dataset = { ...set, resources: [...set.resources], profiles: [] };
-    for (const list of kinds.values()) {
-        if (list.length === 1) {
-            out.profiles.push(list[0]);
-            continue;
-        }
-        const resources = [...new Set(list.map((p) => p.resource))].map((i) => set.resources[i]);
-        out.resources.push(common(resources));
-        out.profiles.push(joined(list, out.resources.length - 1, set.dict));
-    }
-    out.profiles.sort((a, b) => typeRank(a.type) - typeRank(b.type) || b.n - a.n);
-    return out;
+/** Returns the sum of profiles of one type: the only profile itself, or a new one whose resource, which is added to the
+ *  dataset, has the attributes that all have. `names`: of the resources, in case they differ (model/types.ts). */
+export function sumOf(set: Dataset, list: Profile[], names: string[]): Profile {
+    if (list.length === 1) return list[0];
+    const first = list.reduce((a, p) => (p.startUnixNs < a ? p.startUnixNs : a), list[0].startUnixNs);
+    const end = list.reduce((a, p) => Math.max(a, Number(p.startUnixNs - first) + p.durationNs), 0);
+    const scopes = new Set(list.map((p) => p.scope)),
+        uints = (get: (p: Profile) => Uint32Array) => join(list.map(get), (k) => new Uint32Array(k)),
+        doubles = (get: (p: Profile) => Float64Array) => join(list.map(get), (k) => new Float64Array(k));
+    const resources = [...new Set(list.map((p) => p.resource))],
+        differ = new Set(resources.map((r) => names[r])).size > 1;
+    let n = 0;
+    const pieces = list.map((p) => ({ end: (n += p.n), name: names[p.resource] }));
+    set.resources.push(common(resources.map((i) => set.resources[i])));
+    return {
+        ...list[0],
+        id: '',
+        resource: set.resources.length - 1,
+        scope: scopes.size === 1 ? list[0].scope : '',
+        attributes: commonAttributes(list, set.dict),
+        original: { format: '', bytes: 0 },
+        startUnixNs: first,
+        durationNs: end,
+        n,
+        pieces: differ ? pieces : [],
+        stack: uints((p) => p.stack),
+        link: uints((p) => p.link),
+        value: doubles((p) => p.value),
+        attributeOff: joinOffsets(list.map((p) => p.attributeOff)),
+        attribute: uints((p) => p.attribute),
+        timeOff: joinOffsets(list.map((p) => p.timeOff)),
+        time: doubles((p) => p.time),
+        timeValue: doubles((p) => p.timeValue),
+        total: list.reduce((t, p) => t + p.total, 0n),
+    };
 }

@@ -19,6 +19,11 @@ export class Frames {
         return this.name.length;
     }
 
+    /** Identifies a frame in other tables of frames, too. */
+    key(f: number): string {
+        return `${this.name[f]}\0${this.file[f]}\0${this.library[f]}`;
+    }
+
     /** `startLine` is -1 when `name` is not the name of a function. */
     intern(name: string, file: string, library: string, kind: string, systemName: string, startLine: number): number {
         const key = `${name}\0${file}\0${library}`;
@@ -136,16 +141,22 @@ export function bind(set: Dataset, frames: Frames): Bound {
     };
 }
 
-/** Writes the frames of a stack into `out`, root first, and returns their number. */
-export function stackFrames(b: Bound, stack: number, out: number[]): number {
+/** Writes the frames of a stack into `out`, root first, and returns their number. `lines` gets the source line of each. */
+export function stackFrames(b: Bound, stack: number, out: number[], lines?: number[]): number {
     const { off, locations } = b.set.dict.stacks;
     let n = 0;
     if (stack < b.set.dict.stacks.n) {
         for (let i = off[stack + 1] - 1; i >= off[stack]; i--) {
             const at = locations[i];
-            for (let k = b.off[at + 1] - 1; k >= b.off[at]; k--) out[n++] = b.frame[k];
+            for (let k = b.off[at + 1] - 1; k >= b.off[at]; k--) {
+                if (lines) lines[n] = b.line[k];
+                out[n++] = b.frame[k];
+            }
         }
     }
-    if (!n) out[n++] = b.noStack;
+    if (!n) {
+        if (lines) lines[n] = 0;
+        out[n++] = b.noStack;
+    }
     return n;
 }

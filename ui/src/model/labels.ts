@@ -82,6 +82,7 @@ export function threadsOf(set: Dataset, p: Profile): Threads {
         names = new Map<string, number>(),
         of = new Uint32Array(p.n),
         name: string[] = [];
+    let piece = 0;
     const role = Uint8Array.from(attributes, (a) => {
         const key = strings.get(a.key);
         return NAME_KEYS.includes(key) ? 1 : ID_KEYS.includes(key) ? 2 : CPU_KEYS.includes(key) ? 3 : 0;
@@ -92,8 +93,10 @@ export function threadsOf(set: Dataset, p: Profile): Threads {
         for (let k = p.attributeOff[i]; k < p.attributeOff[i + 1]; k++)
             parts[role[p.attribute[k]]] = text[p.attribute[k]];
         const [, n, id, cpu] = parts;
-        const label =
+        while (piece < p.pieces.length && i >= p.pieces[piece].end) piece++;
+        const thread =
             n && id && n !== id ? `${n} (${id})` : n || (id ? `thread ${id}` : cpu ? `CPU ${cpu}` : 'all samples');
+        const label = p.pieces.length ? `${p.pieces[piece].name} · ${thread}` : thread; // threads of processes may have equal names
         let t = names.get(label);
         if (t === undefined) {
             names.set(label, (t = name.length));

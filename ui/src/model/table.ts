@@ -12,6 +12,7 @@ export interface Table {
 
 /** Marks the nodes whose frame is not on the path above them: totals are sums over these. */
 export function outermost(t: Tree, nFrames: number): Uint8Array {
+    if (t.outer) return t.outer;
     const out = new Uint8Array(t.n),
         active = new Uint32Array(nFrames);
     // Depth first without recursion: `next` is the child to visit next.
@@ -27,7 +28,7 @@ export function outermost(t: Tree, nFrames: number): Uint8Array {
         active[t.frame[i]]--;
         i = t.parent[i];
     }
-    return out;
+    return (t.outer = out);
 }
 
 export function tableOf(t: Tree, nFrames: number): Table {

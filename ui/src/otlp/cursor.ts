@@ -86,8 +86,22 @@ export class Cursor {
     until(): number {
         if (this.wire !== 2) this.fail(`field ${this.field} has wire type ${this.wire} instead of 2`);
         const n = this.u32();
-        if (n > this.end - this.pos) this.fail(`field ${this.field} has ${n} bytes, but only ${this.end - this.pos} are left`);
+        if (n > this.end - this.pos)
+            this.fail(`field ${this.field} has ${n} bytes, but only ${this.end - this.pos} are left`);
         return this.pos + n;
+    }
+
+    /** Enters the message of a LEN field and returns the end of the outer one, for leave(). Unlike message(), this
+     *  allocates nothing. */
+    enter(): number {
+        const inner = this.until(),
+            outer = this.end;
+        this.end = inner;
+        return outer;
+    }
+    leave(outer: number): void {
+        this.pos = this.end;
+        this.end = outer;
     }
 
     /** Returns a cursor over the message of a LEN field; this cursor moves past it. */

@@ -1,7 +1,8 @@
 // Decodes ProfilesData (the current layout, as Kiln writes it) to a Dataset.
 import { GrowF64, GrowU32 } from '../base/grow';
+import { Steps, atOnce } from '../base/paced';
 import { Cursor } from './cursor';
-import { dictionary, hex, indices, keyValue } from './dictionary';
+import { SLICE, appendIndices, dictionary, hex, indices, keyValue } from './dictionary';
 import { Dataset, Dictionary, Profile, Resource } from './types';
 
 const TWO32 = 4294967296;
@@ -86,7 +87,7 @@ class Samples {
                     stack = c.index();
                     break;
                 case 2:
-                    indices(c, (i) => this.attrs.push(i));
+                    appendIndices(c, this.attrs);
                     break;
                 case 3:
                     link = c.index();
@@ -132,7 +133,7 @@ function valueType(c: Cursor): [number, number] {
     return [type, unit];
 }
 
-function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope: string): Profile {
+function* profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope: string): Steps<Profile> {
     const s = new Samples(clock),
         attributes: number[] = [],
         original = { format: '', bytes: 0 };
@@ -147,9 +148,13 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
             case 1:
                 type = valueType(c.message());
                 break;
-            case 2:
-                s.read(c.message());
+            case 2: {
+                const outer = c.enter();
+                s.read(c);
+                c.leave(outer);
+                if (!(s.stack.n % SLICE)) yield c.pos;
                 break;
+            }
             case 3:
                 c.fixed64();
                 startUnixNs = c.big();
@@ -197,6 +202,7 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
         scope,
         attributes,
         original,
+        pieces: [],
         n: s.stack.n,
         stack: s.stack.done(),
         link: s.link.done(),
@@ -239,7 +245,9 @@ function scopeName(c: Cursor): string {
     return version ? `${name} ${version}` : name;
 }
 
-export function decode(b: Uint8Array, name: string): Dataset {
+export const decode = (b: Uint8Array, name: string): Dataset => atOnce(decodeSteps(b, name));
+
+export function* decodeSteps(b: Uint8Array, name: string): Steps<Dataset> {
     const top = new Cursor(b),
         pieces: Cursor[] = [],
         bodies: Cursor[] = [];
@@ -248,12 +256,22 @@ export function decode(b: Uint8Array, name: string): Dataset {
         else if (top.field === 2) pieces.push(top.message());
         else top.skip();
     }
-    const dict = dictionary(pieces, b),
+    const size = bodies.reduce((n, c) => n + c.end - c.pos, 0),
+        first = bodies[0]?.pos ?? 0;
+    /** Turns positions from `start` on into shares; `before` bytes were read earlier. */
+    function* part<T>(work: Steps<T>, start: number, before: number): Steps<T> {
+        for (;;) {
+            const step = work.next();
+            if (step.done) return step.value;
+            yield (before + step.value - start) / b.length;
+        }
+    }
+    const dict = yield* part(dictionary(pieces, b), pieces[0]?.pos ?? 0, 0),
         clock = new Clock();
     const set: Dataset = { name, dict, resources: [], profiles: [], timeBase: 0n, ownDefault: false };
     let nScopes = 0;
     const text = (i: number) => dict.strings.get(i);
-    bodies.forEach((c, r) => {
+    for (const [r, c] of bodies.entries()) {
         const resource: Resource = { attributes: [] };
         while (c.next()) {
             if (c.field === 1) {
@@ -269,12 +287,13 @@ export function decode(b: Uint8Array, name: string): Dataset {
                     else if (m.field === 2) found.push(m.message());
                     else m.skip();
                 }
-                for (const p of found) set.profiles.push(profile(p, dict, clock, r, scope));
+                for (const p of found)
+                    set.profiles.push(yield* part(profile(p, dict, clock, r, scope), first, b.length - size));
                 set.ownDefault = nScopes === 1;
             } else c.skip();
         }
         set.resources.push(resource);
-    });
+    }
     set.timeBase = clock.base ?? 0n;
     clampIndices(set);
     return set;

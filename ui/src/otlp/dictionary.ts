@@ -1,9 +1,13 @@
 // Decodes ProfilesDictionary to typed arrays.
 import { GrowU32 } from '../base/grow';
+import { Steps } from '../base/paced';
 import { Cursor } from './cursor';
 import { Attribute, Dictionary, Mapping, Strings, Value } from './types';
 
-const MAX_DEPTH = 64;
+const MAX_DEPTH = 64,
+    MAX_RESERVED = 1 << 25; // frames
+/** Messages between two yields. */
+export const SLICE = 4096;
 const utf8 = new TextDecoder();
 
 export const hex = (b: Uint8Array): string => Array.from(b, (x) => x.toString(16).padStart(2, '0')).join('');
@@ -16,6 +20,25 @@ export function indices(c: Cursor, push: (v: number) => void): void {
     c.end = end;
     while (c.pos < end) push(c.u32());
     c.end = outer;
+}
+
+/** Appends the elements of a packed or unpacked field. */
+export function appendIndices(c: Cursor, out: GrowU32): void {
+    if (c.wire === 0) return out.push(c.index());
+    const outer = c.enter(),
+        { b, end } = c;
+    out.reserve(end - c.pos); // an element has at least one byte
+    const { a } = out;
+    let { n } = out;
+    while (c.pos < end) {
+        const byte = b[c.pos];
+        if (byte < 128) {
+            c.pos++;
+            a[n++] = byte;
+        } else a[n++] = c.u32();
+    }
+    out.n = n;
+    c.leave(outer);
 }
 
 const exact = (c: Cursor): Value => {
@@ -150,7 +173,7 @@ class Tables {
             if (c.field === 1) mapping = c.index();
             else if (c.field === 2) (c.scalar(), (lo = c.lo), (hi = c.hi));
             else if (c.field === 3) this.oneLine(c.message());
-            else if (c.field === 4) indices(c, (i) => this.locAttrs.push(i));
+            else if (c.field === 4) appendIndices(c, this.locAttrs);
             else c.skip();
         }
         this.locMapping.push(mapping);
@@ -189,20 +212,25 @@ class Tables {
     stack(c: Cursor): void {
         this.stackOff.push(this.frames.n);
         while (c.next()) {
-            if (c.field === 1) indices(c, (i) => this.frames.push(i));
+            if (c.field === 1) appendIndices(c, this.frames);
             else c.skip();
         }
     }
 
-    read(c: Cursor): void {
-        while (c.next()) {
+    /** Yields the bytes that were read. */
+    *read(c: Cursor): Steps<void> {
+        for (let n = 1; c.next(); n++) {
+            if (!(n % SLICE)) yield c.pos;
             switch (c.field) {
                 case 1:
                     this.mapping(c.message());
                     break;
-                case 2:
-                    this.location(c.message());
+                case 2: {
+                    const outer = c.enter();
+                    this.location(c);
+                    c.leave(outer);
                     break;
+                }
                 case 3:
                     this.fn(c.message());
                     break;
@@ -219,9 +247,12 @@ class Tables {
                 case 6:
                     this.attributes.push(c.message());
                     break;
-                case 7:
-                    this.stack(c.message());
+                case 7: {
+                    const outer = c.enter();
+                    this.stack(c);
+                    c.leave(outer);
                     break;
+                }
                 default:
                     c.skip();
             }
@@ -240,10 +271,11 @@ function attribute(c: Cursor, string: (i: number) => string): Attribute {
     return a;
 }
 
-/** Reads the dictionary. A message may contain several pieces, which are merged. */
-export function dictionary(pieces: Cursor[], b: Uint8Array): Dictionary {
+/** Reads the dictionary. A message may contain several pieces, which are merged. Yields the bytes that were read. */
+export function* dictionary(pieces: Cursor[], b: Uint8Array): Steps<Dictionary> {
     const t = new Tables();
-    for (const c of pieces) t.read(c);
+    t.frames.reserve(Math.min(pieces.reduce((n, c) => n + c.end - c.pos, 0) >> 1, MAX_RESERVED));
+    for (const c of pieces) yield* t.read(c);
     t.lineOff.push(t.line.n);
     t.locAttrOff.push(t.locAttrs.n);
     t.stackOff.push(t.frames.n);

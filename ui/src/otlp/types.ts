@@ -71,6 +71,9 @@ export interface Profile {
     attributes: number[];
     original: { format: string; bytes: number }; // the source file; its bytes are not decoded
 
+    /** Of a sum over several resources: the name of the resource of the samples up to `end`. */
+    pieces: { end: number; name: string }[];
+
     n: number; // samples
     stack: Uint32Array;
     link: Uint32Array;

@@ -1,40 +1,44 @@
 // The page: one state, one selection, several views of it.
 import { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { ColorBy, Palette } from '../draw/palette';
 import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
-import { hasLabels, hasTime, Session } from '../model/session';
+import { invertOf } from '../model/invert';
+import { reshaped } from '../model/reshape';
+import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
-import { follow, matchedTotal, pathOf } from '../model/tree';
-import { defaultProfile } from '../model/default_type';
-import { State, View, Needs, needsTimes, readFragment, writeFragment } from '../state';
+import { Transform, reshapeOf } from '../model/transforms';
+import { largestOf, pathOf, zoomFor } from '../model/tree';
+import type { Profile } from '../otlp/types';
+import { State, View, needsTimes } from '../state';
 import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
+import { CallTreeView } from './CallTreeView';
 import { DiffLegend } from './DiffLegend';
 import { ChartView } from './ChartView';
 import { Details } from './Details';
 import { FlameCanvas } from './FlameCanvas';
+import { FrameMenu, MenuAt } from './FrameMenu';
 import { Header } from './Header';
 import { HeatView } from './HeatView';
 import { Help } from './Help';
 import { timed, useMedia } from './hooks';
 import { useKeys } from './keys';
 import { LabelsView } from './LabelsView';
+import { Legend } from './Legend';
 import { SandwichView } from './SandwichView';
 import { TableView } from './TableView';
 import { Toolbar } from './Toolbar';
-
-export type Patch = Partial<State>;
+import { TransformBar } from './TransformBar';
+import { useFound } from './useFound';
+import { ViewOptions, useViewState } from './useViewState';
 
 /** The page around the viewer when the data come from a server, which has more data than it sent. */
-export interface Around {
+export interface Around extends ViewOptions {
     facts: string[]; // describes the selection
     about: About | null; // comments and attributes of the selected profile; null for sums
     theme: State['theme'];
-    onTheme(t: State['theme']): void;
-    /** The views need more from the server than sums: timestamps, or a selected part of the time. */
-    onNeeds(w: Needs): void;
     whole: number; // the sum over the whole time range
     /** Shown in place of the flame chart until timestamps are loaded. */
     instead: ComponentChildren;
@@ -54,10 +58,12 @@ export interface TimeView {
     onView(v: View): void;
 }
 
+/** The views whose colours stand for functions. */
+const COLORED = new Set<View>(['flame', 'sandwich', 'chart', 'table', 'tree']);
+
 /** The views for which there are data. */
-function availableViews(s: Session, profile: number, more: boolean): View[] {
-    const p = s.profiles[profile],
-        out: View[] = ['flame', 'table', 'sandwich'];
+function availableViews(p: Profile, more: boolean): View[] {
+    const out: View[] = ['flame', 'table', 'tree', 'sandwich'];
     if (more) out.push('chart', 'lanes', 'heat');
     else if (hasTime(p)) out.push('chart', 'heat');
     if (hasLabels(p)) out.push('labels');
@@ -73,93 +79,111 @@ function availableColors(s: Session): ColorBy[] {
     return out;
 }
 
+const SEEN = 1 / 40; // a box is zoomed to this part of the width when the search goes to it
+
+/** The viewer. `session` may be replaced by newer or other data at any time: what the user chose stays, by name. */
 export function App({ session, around }: { session: Session; around?: Around }) {
     const compared = session.base !== null,
-        n = session.profiles.length,
-        fallback = defaultProfile(session.main.set);
-    const [state, setState] = useState<State>(() => ({
-        ...readFragment(location.hash, compared, n, session.names, fallback),
-        ...(around && { theme: around.theme }),
-    }));
-    const patch = (p: Patch) => {
-        if (p.theme) around?.onTheme(p.theme);
-        setState((s) => ({ ...s, ...p }));
-    };
+        [state, patch] = useViewState(session, around ?? null);
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
-        palette = useMemo(() => new Palette(theme, session.selfOf(state.profile)), [theme, session, state.profile]);
-    const profile = session.profiles[state.profile];
+        choice = useMemo(
+            (): Choice => ({ type: state.type, resource: state.resource, one: state.one }),
+            [session, state.type, state.resource, state.one],
+        ),
+        profile = session.profile(choice),
+        palette = useMemo(() => new Palette(theme, session.selfOf(profile)), [theme, profile]);
     const about = useMemo(() => around?.about ?? aboutOf(session.main.set, profile), [session, profile, around?.about]);
-    const views = useMemo(() => availableViews(session, state.profile, !!around), [session, state.profile]);
+    const views = useMemo(() => availableViews(profile, !!around), [profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
     const search = useRef<HTMLInputElement>(null);
 
     // The palette and the colours of the page change in one frame.
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
-    useEffect(() => {
-        const text = writeFragment(state, compared, session.names, fallback);
-        if (text !== location.hash.replace(/^#/, ''))
-            history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
-    }, [state]);
-    useEffect(() => {
-        const f = () =>
-            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names, fallback), theme: s.theme }));
-        addEventListener('hashchange', f);
-        return () => removeEventListener('hashchange', f);
-    }, [session]);
-
-    useEffect(() => {
-        const { time } = state.filter,
-            unix = (t: number) => session.names.timeBase + BigInt(Math.round(t));
-        around?.onNeeds({ times: needsTimes(view), part: time && [unix(time[0]), unix(time[1])] });
-    }, [view, state.filter.time]);
-    useEffect(() => {
-        if (around) setState((s) => (s.theme === around.theme ? s : { ...s, theme: around.theme }));
-    }, [around?.theme]);
 
     // The server has already applied the selected time range.
     const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
-    const result = useMemo(
-        () => timed('tree', () => session.tree(state.profile, filter, state.compare, state.order)),
-        [session, state.profile, filter, state.compare, state.order],
+    const reshape = useMemo(
+        () => reshapeOf(state.transforms, session.frames, session.main.noStack),
+        [session, state.transforms],
     );
+    const plain = useMemo(
+        () => timed('tree', () => session.tree(choice, filter, state.compare, state.order)),
+        [choice, filter, state.compare, state.order],
+    );
+    const result = useMemo(() => {
+        if (!reshape) return plain;
+        const [byValue, share] = [state.order === 'value', state.compare === 'share'];
+        return timed('transform', () => reshaped(plain, reshape, session.rank(), byValue, share));
+    }, [plain, reshape]);
     const { tree } = result;
+    const inverted = state.inverted && (view === 'flame' || view === 'tree'),
+        shown = useMemo(
+            () =>
+                inverted
+                    ? timed('invert', () => invertOf(tree, session.frames.n, session.rank(), state.order === 'value'))
+                    : tree,
+            [tree, inverted, inverted && state.order],
+        );
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
-    const found = useMemo(
-        () =>
-            timed('search', () => {
-                const match = view === 'labels' ? null : session.frames.match(state.search);
-                return { match, ...(match ? matchedTotal(tree, match) : { total: 0, nodes: 0 }) };
-            }),
-        [tree, state.search, view === 'labels'],
-    );
-    const zoom = useMemo(() => follow(tree, state.zoom), [tree, state.zoom]);
+    const found = useFound(session.frames, tree, table, view === 'labels' ? '' : state.search);
+    const zoom = useMemo(() => session.refs.follow(shown, state.zoom), [shown, state.zoom]);
     const color =
         (state.color === 'diff' && !tree.baseTotal) || !colors.includes(state.color) ? 'package' : state.color;
 
-    const framesTo = (node: number) => pathOf(tree, node).map((i) => tree.frame[i]);
+    const framesTo = (node: number) => pathOf(shown, node).map((i) => shown.frame[i]),
+        pathTo = (node: number) => framesTo(node).map((f) => session.refs.step(f));
     const select = (frame: number) => patch({ selected: frame });
     const time = (t: [number, number] | null) => patch({ filter: { ...state.filter, time: t } });
     const nextMatch = (step: number) => {
-        if (!found.match) return;
-        const list = Array.from(table.frame)
-            .filter((f) => found.match![f])
-            .sort((a, b) => table.total[b] - table.total[a]);
-        if (list.length) select(list[(list.indexOf(state.selected) + step + list.length) % list.length]);
+        const { list } = found,
+            at = list.indexOf(state.selected);
+        if (!list.length) return;
+        const frame = list[((at < 0 && step < 0 ? 0 : at) + step + list.length) % list.length];
+        if (view !== 'flame') return select(frame);
+        const to = largestOf(shown, frame, zoom),
+            inside = shown.x[to] >= shown.x[zoom] && shown.x[to] + shown.w[to] <= shown.x[zoom] + shown.w[zoom],
+            seen = inside && shown.depth[to] >= shown.depth[zoom] && shown.w[to] >= SEEN * shown.w[zoom];
+        patch({ selected: frame, ...(seen ? {} : { zoom: pathTo(zoomFor(shown, to, SEEN)) }) });
     };
-    useKeys({ state, views, theme, colors, compared, patch, nextMatch, focusSearch: () => search.current?.select() });
+    const [menu, setMenu] = useState<MenuAt | null>(null);
+    /** Opens the menu of a frame; `node` is its node in the shown tree, if the view shows paths. */
+    const openMenu = (frame: number, x: number, y: number, node = 0) =>
+        frame > 0 && setMenu({ frame, path: node ? framesTo(node) : null, inverted, x, y });
+    // A path from the root means nothing in a tree that begins elsewhere.
+    const transform = (transforms: Transform[]) => patch({ transforms, zoom: [] });
+    const invert = (on: boolean) => patch({ inverted: on, zoom: [] });
+    const searched = state.transforms.findIndex((t) => t.kind === 'search' && t.name === state.search);
+    const onlyMatches = () =>
+        searched >= 0
+            ? transform(state.transforms.filter((_, i) => i !== searched))
+            : found.list.length && transform([...state.transforms, { kind: 'search', name: state.search, path: '' }]);
+    useKeys({
+        state,
+        views,
+        theme,
+        colors,
+        compared,
+        patch,
+        nextMatch,
+        onlyMatches,
+        transform,
+        invert,
+        focusSearch: () => search.current?.select(),
+    });
 
     const common = {
         frames: session.frames,
+        refs: session.refs,
         palette,
         color,
         unit: profile.unit,
         match: found.match,
         selected: state.selected,
     };
-    const timeProps = { session, profile: state.profile, filter };
+    const timeProps = { session, profile, filter };
     const live: TimeView = {
         labels: state.filter.labels,
         time: state.filter.time,
@@ -172,6 +196,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         <>
             <Header
                 session={session}
+                choice={choice}
                 state={state}
                 theme={theme}
                 views={views}
@@ -180,21 +205,49 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 patch={patch}
                 search={search}
                 found={found}
+                only={searched >= 0}
+                onStep={nextMatch}
+                onOnly={onlyMatches}
                 about={around?.facts ?? null}
                 whole={around ? around.whole : Number(profile.total)}
             />
             <AboutProfile about={about} />
-            <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
+            <Toolbar
+                session={session}
+                choosing={!around}
+                state={state}
+                view={view}
+                colors={colors}
+                color={color}
+                patch={patch}
+            />
             {around &&
                 compared &&
                 state.compare !== 'off' &&
                 around.verdict(state.filter.labels, (name) => select(session.names.read(name)))}
+            {menu && (
+                <FrameMenu
+                    frames={session.frames}
+                    at={menu}
+                    onTransform={(t) => transform([...state.transforms, t])}
+                    onClose={() => setMenu(null)}
+                />
+            )}
+            {view !== 'heat' && view !== 'lanes' && view !== 'labels' && (
+                <TransformBar
+                    frames={session.frames}
+                    transforms={state.transforms}
+                    inverted={inverted}
+                    onChange={transform}
+                    onInvert={invert}
+                />
+            )}
             {view === 'flame' && zoom > 0 && (
                 <Breadcrumbs
-                    tree={tree}
+                    tree={shown}
                     frames={session.frames}
                     node={zoom}
-                    onZoom={(i) => patch({ zoom: framesTo(i) })}
+                    onZoom={(i) => patch({ zoom: pathTo(i) })}
                 />
             )}
             {color === 'diff' && (view === 'flame' || view === 'sandwich') && (
@@ -210,7 +263,14 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                         around.lanes(live)
                     ) : tree.n < 2 && view !== 'heat' && view !== 'labels' ? (
                         <p class="empty big">
-                            {state.filter.time || state.filter.labels.length ? (
+                            {state.transforms.length ? (
+                                <>
+                                    No stack is left after the transforms.{' '}
+                                    <button class="link" onClick={() => transform(state.transforms.slice(0, -1))}>
+                                        Undo the last one
+                                    </button>
+                                </>
+                            ) : state.filter.time || state.filter.labels.length ? (
                                 <>
                                     No sample matches the filters.{' '}
                                     <button class="link" onClick={() => patch({ filter: { labels: [], time: null } })}>
@@ -224,14 +284,27 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                     ) : view === 'flame' ? (
                         <FlameCanvas
                             {...common}
-                            tree={tree}
+                            tree={shown}
                             baseTotal={result.total}
                             up={!state.icicle}
                             zoom={zoom}
                             label="Flame graph"
                             onSelect={select}
-                            onZoom={(i) => patch({ zoom: framesTo(i) })}
+                            onZoom={(i) => patch({ zoom: pathTo(i) })}
                             onOpen={(f) => patch({ selected: f, view: 'sandwich' })}
+                            onMenu={(i, x, y) => openMenu(shown.frame[i], x, y, i)}
+                        />
+                    ) : view === 'tree' ? (
+                        <CallTreeView
+                            {...common}
+                            tree={shown}
+                            rank={session.rank()}
+                            color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
+                            whole={result.total}
+                            inverted={inverted}
+                            onSelect={select}
+                            onOpen={(f) => patch({ selected: f, view: 'sandwich' })}
+                            onMenu={(i, x, y) => openMenu(shown.frame[i], x, y, i)}
                         />
                     ) : view === 'table' ? (
                         <TableView
@@ -240,8 +313,10 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                             color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
                             whole={result.total}
                             sort={state.sort}
+                            search={state.search}
                             onSort={(sort) => patch({ sort })}
                             onSelect={select}
+                            onMenu={openMenu}
                             onOpen={(f) => patch({ selected: f, view: 'sandwich' })}
                         />
                     ) : view === 'sandwich' ? (
@@ -252,11 +327,13 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                             rank={state.order === 'name' ? session.rank() : null}
                             whole={result.total}
                             onSelect={select}
+                            onMenu={openMenu}
                         />
                     ) : view === 'chart' ? (
                         <ChartView
                             {...timeProps}
                             {...common}
+                            reshape={reshape}
                             window={state.window}
                             onWindow={(window) => patch({ window })}
                             onTime={time}
@@ -277,6 +354,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                         session={session}
                         profile={profile}
                         filter={filter}
+                        reshape={reshape}
                         tree={tree}
                         table={table}
                         whole={result.total}
@@ -289,6 +367,9 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                     />
                 )}
             </main>
+            {color !== 'diff' && COLORED.has(view) && (
+                <Legend frames={session.frames} palette={palette} color={color} />
+            )}
             {state.help && <Help live={!!around} onClose={() => patch({ help: false })} />}
         </>
     );

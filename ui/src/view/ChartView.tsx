@@ -1,24 +1,28 @@
 // The flame chart: drag to move, wheel with Ctrl (or pinch) to zoom, Shift and drag to select a time range.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { AXIS, ChartScene, Place, chartAt, paintChart, placesOf } from '../draw/chart';
+import { AXIS, ChartScene, HEAD, Place, chartAt, paintChart, placesOf } from '../draw/chart';
+import { ROW } from '../draw/flame';
 import { ColorBy, Palette } from '../draw/palette';
-import { Chart, Lane, chartOf, layersOf } from '../model/chart';
+import { Chart, Lane, chartOf, layersOf, longestBox } from '../model/chart';
 import { Filter } from '../model/filter';
 import { threadsOf } from '../model/labels';
 import { Session } from '../model/session';
+import { Reshape } from '../model/transforms';
 import { duration, utc } from '../model/units';
+import type { Profile } from '../otlp/types';
 import { context, timed, useSize } from './hooks';
 import { placeOf } from './NodeTip';
 import { Tip } from './Tip';
 
 export interface ChartProps {
     session: Session;
-    profile: number;
+    profile: Profile;
     filter: Filter;
     palette: Palette;
     color: ColorBy;
     match: Uint8Array | null;
     selected: number;
+    reshape: Reshape | null;
     window: [number, number] | null; // ns after Dataset.timeBase
     onWindow(w: [number, number] | null): void;
     onTime(t: [number, number] | null): void;
@@ -35,11 +39,11 @@ export function ChartView(p: ChartProps) {
     const box = useRef<HTMLDivElement>(null),
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
-    const profile = p.session.profiles[p.profile],
+    const { profile } = p,
         bound = p.session.main;
     const chart: Chart = useMemo(
         () => timed('chart', () => chartOf(bound, profile, threadsOf(bound.set, profile), { ...p.filter, time: null })),
-        [profile, p.filter.labels],
+        [profile, p.filter.labels, p.reshape],
     );
     const [opened, setOpened] = useState<Map<string, number>>(new Map());
     const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
@@ -56,7 +60,7 @@ export function ChartView(p: ChartProps) {
 
     const most = (l: Lane, i: number) =>
         opened.get(l.name) ?? (chart.lanes.length === 1 ? Infinity : i < OPEN_AT_FIRST ? PART : 0);
-    const places = useMemo(() => placesOf(chart, most, (l) => layersOf(bound, l).length), [chart, opened]);
+    const places = useMemo(() => placesOf(chart, most, (l) => layersOf(bound, l, p.reshape).length), [chart, opened]);
     const all = places.reduce((h, q) => h + q.height, 0) + AXIS,
         height = Math.min(size.height, all);
     const view: [number, number] = p.window ?? [chart.from, chart.to];
@@ -69,7 +73,7 @@ export function ChartView(p: ChartProps) {
     };
     const color = useMemo(
         () => p.palette.byFrame(p.session.frames, p.color === 'diff' ? 'package' : p.color),
-        [p.palette, p.color],
+        [p.palette, p.color, p.session.frames.n],
     );
     const scene = (): ChartScene => {
         const css = getComputedStyle(document.documentElement),
@@ -122,6 +126,25 @@ export function ChartView(p: ChartProps) {
         e.addEventListener('wheel', wheel, { passive: false });
         return () => e.removeEventListener('wheel', wheel);
     });
+
+    // A function that was selected elsewhere, or by the search, is brought into view if no box of it is visible.
+    useEffect(() => {
+        if (!p.selected || !size.width) return;
+        const [a, b] = view,
+            top = box.current!.scrollTop;
+        for (const q of places)
+            for (let d = 0; d < Math.min(q.rows, q.lane.layers?.length ?? 0); d++) {
+                const y = q.top + AXIS + HEAD + d * ROW;
+                if (y < top || y + ROW > top + size.height) continue;
+                const l = q.lane.layers![d];
+                if (l.frame.some((f, i) => f === p.selected && l.x[i] < b && l.x[i] + l.w[i] > a)) return;
+            }
+        const to = longestBox(chart, p.selected, (l) => layersOf(bound, l, p.reshape));
+        if (!to) return;
+        if (to.depth >= places[to.lane].rows) setOpened((m) => new Map(m).set(chart.lanes[to.lane].name, Infinity));
+        if (to.x + to.w < a || to.x > b) show(to.x + to.w / 2 - (b - a) / 2, to.x + to.w / 2 + (b - a) / 2);
+        box.current!.scrollTop = places[to.lane].top + to.depth * ROW - size.height / 3;
+    }, [p.selected, chart]);
 
     const look = (e: { clientX: number; clientY: number }) => {
         const r = canvas.current!.getBoundingClientRect();

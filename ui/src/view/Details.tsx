@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Details as Found, detailsOf } from '../model/details';
 import { Session } from '../model/session';
 import { Table } from '../model/table';
+import { Reshape } from '../model/transforms';
 import { Tree } from '../model/tree';
 import { percent, signedPercent, withUnit } from '../model/units';
 import { Profile } from '../otlp/types';
@@ -14,6 +15,7 @@ export interface DetailsProps {
     session: Session;
     profile: Profile;
     filter: Filter;
+    reshape: Reshape | null;
     tree: Tree;
     table: Table;
     whole: number;
@@ -30,7 +32,7 @@ function Neighbours(p: {
     list: { frame: number; value: number }[];
     of: number;
     unit: string;
-    session: Session;
+    session: Session; // that the frames of the list belong to
     onSelect(f: number): void;
 }) {
     if (!p.list.length) return null;
@@ -39,7 +41,7 @@ function Neighbours(p: {
             <h3>{p.title}</h3>
             <ul class="neighbours">
                 {p.list.map(({ frame, value }) => (
-                    <li key={frame}>
+                    <li key={p.session.frames.key(frame)}>
                         <button onClick={() => p.onSelect(frame)} title={p.session.frames.name[frame]}>
                             <span
                                 class="bar"
@@ -55,19 +57,25 @@ function Neighbours(p: {
     );
 }
 
-const nothing: Found = { callers: [], callees: [], lines: [], buildId: '' };
+const NOTHING: Found = { callers: [], callees: [], lines: [], buildId: '' };
 
 export function Details(p: DetailsProps) {
     const f = p.selected,
         { frames } = p.session,
         unit = p.profile.unit;
-    // Finding the neighbours walks the whole tree, so it starts after the picture is drawn.
-    const [d, setFound] = useState<Found>(nothing);
+    // Finding the neighbours walks the whole tree, so it starts after the picture is drawn. Until then, those of the previous
+    // data are shown, unless they belong to another function.
+    const [found, setFound] = useState({ of: '', session: p.session, d: NOTHING }),
+        of = frames.key(f),
+        { d, session } = found.of === of ? found : { d: NOTHING, session: p.session };
     useEffect(() => {
-        setFound(nothing);
-        const timer = setTimeout(() => setFound(detailsOf(p.session, p.profile, p.filter, p.tree, f)), 60);
+        const timer = setTimeout(
+            () => setFound({ of, session: p.session, d: detailsOf(p.session, p.profile, p.filter, p.tree, f, p.reshape) }),
+            60,
+        );
         return () => clearTimeout(timer);
     }, [p.session, p.profile, p.filter, p.tree, f]);
+    const select = (frame: number) => p.onSelect(p.session.refs.read(session.refs.write(frame)));
     const self = p.table.self[f] ?? 0,
         total = p.table.total[f] ?? 0,
         place = placeOf(frames, f);
@@ -146,16 +154,16 @@ export function Details(p: DetailsProps) {
                 list={d.callers}
                 of={total}
                 unit={unit}
-                session={p.session}
-                onSelect={p.onSelect}
+                session={session}
+                onSelect={select}
             />
             <Neighbours
                 title="Calls"
                 list={d.callees}
                 of={total}
                 unit={unit}
-                session={p.session}
-                onSelect={p.onSelect}
+                session={session}
+                onSelect={select}
             />
         </aside>
     );

@@ -2,8 +2,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Scene, contentHeight, levelTop, nodeAt, paint, ROW, rowFor } from '../draw/flame';
 import { ColorBy, Palette } from '../draw/palette';
+import { Drawn, carry } from '../model/carry';
 import { Frames } from '../model/frames';
-import { Tree } from '../model/tree';
+import { Tree, largestOf } from '../model/tree';
+import { isMenuKey } from './FrameMenu';
 import { context, timed, useMedia, useSize } from './hooks';
 import { NodeTip } from './NodeTip';
 
@@ -22,6 +24,7 @@ export interface FlameProps {
     onSelect(frame: number, node: number): void;
     onZoom(node: number): void;
     onOpen?(frame: number): void; // a double click
+    onMenu?(node: number, x: number, y: number): void;
     fixed?: boolean; // as high as its rows, which have the minimum height
     skipRoot?: boolean;
 }
@@ -35,8 +38,13 @@ export function FlameCanvas(p: FlameProps) {
     const size = useSize(box),
         still = useMedia('(prefers-reduced-motion: reduce)'),
         touch = useMedia('(hover: none)');
-    const [hover, setHover] = useState<{ node: number; x: number; y: number } | null>(null);
-    const [node, setNode] = useState(-1);
+    const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
+    const [cursor, setCursor] = useState<{ of: Drawn; node: number } | null>(null);
+    const drawn: Drawn = { tree: p.tree, frames: p.frames },
+        node = useMemo(() => (cursor ? carry(cursor.of, cursor.node, drawn) : -1), [cursor, p.tree]),
+        setNode = (i: number) => setCursor({ of: drawn, node: i });
+    const fromRoot = useRef(0); // pixels between the root and the lower edge, when the root is at the bottom
+    let over = -1; // the node below the pointer
     const view = useRef({ x0: 0, x1: 1, tree: null as Tree | null, timer: 0 });
     const color = useMemo(() => p.palette.byNode(p.tree, p.frames, p.color), [p.palette, p.tree, p.frames, p.color]);
     const top = p.skipRoot ? 1 : 0,
@@ -64,7 +72,7 @@ export function FlameCanvas(p: FlameProps) {
         scroll: box.current?.scrollTop ?? 0,
         width: size.width,
         height,
-        hover: hover?.node ?? -1,
+        hover: over,
         top,
         row: rowHeight,
     });
@@ -102,11 +110,20 @@ export function FlameCanvas(p: FlameProps) {
         };
         v.timer = requestAnimationFrame(step);
     }, [p.tree, p.zoom]);
+    useLayoutEffect(() => void (fromRoot.current = 0), [p.up]); // starts at the root
     useLayoutEffect(() => {
-        if (p.up && box.current) box.current.scrollTop = all; // start at the root
-    }, [p.tree, p.up, size.height]);
+        const e = box.current!;
+        if (p.up) e.scrollTop = all - e.clientHeight - fromRoot.current;
+    }, [all, p.up, size.height]);
     useLayoutEffect(draw);
-    useEffect(() => setNode(-1), [p.tree]);
+    // A function that was selected elsewhere, or by the search, is shown at its largest box.
+    useEffect(() => {
+        const i =
+            node >= 0 && p.tree.frame[node] === p.selected ? 0 : p.selected && largestOf(p.tree, p.selected, p.zoom);
+        if (!i || !height) return;
+        setNode(i);
+        show(i);
+    }, [p.frames.key(p.selected), !height]); // newer data number the frames differently
     // The first drawing of a large picture runs code that the browser has not compiled yet. Drawing it again while the page
     // is idle makes the first zoom as fast as later ones.
     useEffect(() => {
@@ -120,10 +137,12 @@ export function FlameCanvas(p: FlameProps) {
         return () => clearTimeout(timer);
     }, [p.tree]);
 
-    const at = (e: MouseEvent): number => {
+    const below = (x: number, y: number): number => {
         const r = canvas.current!.getBoundingClientRect();
-        return nodeAt(scene(), e.clientX - r.left, e.clientY - r.top);
+        return nodeAt(scene(), x - r.left, y - r.top);
     };
+    const at = (e: MouseEvent): number => below(e.clientX, e.clientY);
+    if (hover && canvas.current) over = below(hover.x, hover.y);
     const show = (i: number) => {
         // scrolls until the level is visible
         const y = levelTop(scene(), p.tree.depth[i]);
@@ -149,7 +168,12 @@ export function FlameCanvas(p: FlameProps) {
         else if (e.key === 'ArrowLeft') level(i - 1) && go(i - 1);
         else if (e.key === 'ArrowRight') level(i + 1) && go(i + 1);
         else if (e.key === 'Enter') p.onZoom(i);
-        else if (e.key === 'Backspace') p.onZoom(Math.max(t.parent[p.zoom], 0));
+        else if (isMenuKey(e) && p.onMenu && i > 0) {
+            const r = canvas.current!.getBoundingClientRect(),
+                s = scene(),
+                x = ((t.x[i] - s.x0) / (s.x1 - s.x0 || 1)) * s.width;
+            p.onMenu(i, r.left + Math.max(x, 0) + 8, r.top + levelTop(s, t.depth[i]) + rowHeight);
+        } else if (e.key === 'Backspace') p.onZoom(Math.max(t.parent[p.zoom], 0));
         else return;
         e.preventDefault();
         e.stopPropagation();
@@ -164,15 +188,27 @@ export function FlameCanvas(p: FlameProps) {
             role="application"
             aria-label={p.label}
             data-row={rowHeight}
-            onScroll={() => drawLatest.current()}
+            onScroll={(e) => {
+                fromRoot.current = all - e.currentTarget.clientHeight - e.currentTarget.scrollTop;
+                drawLatest.current();
+            }}
             onKeyDown={key}
         >
             <div style={{ height: `${all}px` }}>
                 <canvas
                     ref={canvas}
-                    style={{ cursor: hover && hover.node >= 0 ? 'pointer' : 'default' }}
-                    onMouseMove={(e) => setHover({ node: at(e), x: e.clientX, y: e.clientY })}
+                    style={{ cursor: over >= 0 ? 'pointer' : 'default' }}
+                    onMouseMove={(e) => setHover({ x: e.clientX, y: e.clientY })}
                     onMouseLeave={() => setHover(null)}
+                    onContextMenu={(e) => {
+                        const i = at(e);
+                        if (i <= 0 || !p.onMenu) return;
+                        e.preventDefault();
+                        setHover(null);
+                        setNode(i);
+                        p.onSelect(p.tree.frame[i], i);
+                        p.onMenu(i, e.clientX, e.clientY);
+                    }}
                     onDblClick={(e) => at(e) >= 0 && p.onOpen?.(p.tree.frame[at(e)])}
                     onClick={(e) => {
                         const i = at(e);
@@ -182,12 +218,12 @@ export function FlameCanvas(p: FlameProps) {
                     }}
                 />
             </div>
-            {hover && hover.node >= 0 && !touch && (
+            {hover && over >= 0 && !touch && (
                 <NodeTip
                     x={hover.x}
                     y={hover.y}
                     tree={p.tree}
-                    node={hover.node}
+                    node={over}
                     frames={p.frames}
                     unit={p.unit}
                     whole={p.baseTotal}

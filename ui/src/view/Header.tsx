@@ -1,16 +1,19 @@
 import { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { TreeResult, Session } from '../model/session';
+import { Choice, TreeResult, Session } from '../model/session';
 import { observations } from '../model/observed';
 import { count, duration, percent, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
-import { Patch } from './App';
+import { SearchBox } from './SearchBox';
+import type { Found } from './useFound';
+import { Patch } from './useViewState';
 
 export const TITLES: Record<View, string> = {
     flame: 'Flame graph',
     table: 'Table',
+    tree: 'Call tree',
     sandwich: 'Sandwich',
     chart: 'Flame chart',
     heat: 'Heat map',
@@ -20,12 +23,16 @@ export const TITLES: Record<View, string> = {
 
 export interface HeaderProps {
     session: Session;
+    choice: Choice;
     state: State;
     theme: 'light' | 'dark';
     views: View[];
     view: View;
     result: TreeResult;
-    found: { match: Uint8Array | null; total: number; nodes: number };
+    found: Found;
+    only: boolean;
+    onStep(by: number): void;
+    onOnly(): void;
     search: RefObject<HTMLInputElement>;
     whole: number; // the sum without filters
     about: string[] | null; // the page around the viewer names the service; this is the rest
@@ -35,15 +42,16 @@ export interface HeaderProps {
 const typeName = (type: string, unit: string) => type || unit || 'samples';
 
 /** "210 observations (80 samples)", as the commands print it. */
-function observedText(p: Profile): string {
-    const n = observations(p),
+function observedText(p: Profile, parts: Profile[]): string {
+    const n = parts.reduce((sum, q) => sum + observations(q), 0),
         samples = `${count(p.n)} ${p.n === 1 ? 'sample' : 'samples'}`;
     return n === p.n ? samples : `${count(n)} observations (${samples})`;
 }
 
 /** The program, and the time and duration of the profile. */
-function facts(s: Session, profile: number): string[] {
-    const p = s.profiles[profile],
+function facts(s: Session, c: Choice): string[] {
+    const p = s.profile(c),
+        parts = s.parts(c),
         r = s.main.set.resources[p.resource];
     const get = (key: string) => {
         const v = r?.attributes.find((a) => a.key === key)?.value;
@@ -55,7 +63,8 @@ function facts(s: Session, profile: number): string[] {
         who,
         utc(p.startUnixNs),
         p.durationNs ? `over ${duration(p.durationNs)}` : '',
-        observedText(p),
+        observedText(p, parts),
+        parts.length > 1 ? `${count(parts.length)} profiles` : '',
     ].filter(Boolean);
 }
 
@@ -69,8 +78,8 @@ export function Header(h: HeaderProps) {
         [h.view],
     );
     const { session: s, state, result } = h,
-        p = s.profiles[state.profile],
-        filtered = state.filter.labels.length > 0 || state.filter.time;
+        p = s.profile(h.choice),
+        filtered = state.filter.labels.length > 0 || state.filter.time || state.transforms.length > 0;
     return (
         <header class={h.about ? 'head brief' : 'head'}>
             <div class="title">
@@ -81,7 +90,7 @@ export function Header(h: HeaderProps) {
                     </h1>
                 )}
                 <p>
-                    {(h.about ?? facts(s, state.profile)).map((f) => (
+                    {(h.about ?? facts(s, h.choice)).map((f) => (
                         <span key={f}>{f}</span>
                     ))}
                 </p>
@@ -107,18 +116,18 @@ export function Header(h: HeaderProps) {
                     </button>
                 ))}
             </nav>
-            <div class="search">
-                <input
-                    ref={h.search}
-                    type="search"
-                    placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'}
-                    aria-label="Search"
-                    value={state.search}
-                    spellcheck={false}
-                    onInput={(e) => h.patch({ search: e.currentTarget.value })}
-                />
-                {h.found.match ? <output>{percent(h.found.total, result.total)}</output> : <kbd>/</kbd>}
-            </div>
+            <SearchBox
+                input={h.search}
+                placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'}
+                text={state.search}
+                found={h.found}
+                selected={state.selected}
+                whole={result.total}
+                only={h.only}
+                onSearch={(text) => h.patch({ search: text })}
+                onStep={h.onStep}
+                onOnly={h.onOnly}
+            />
             {!h.about && (
                 <button
                     class="icon"

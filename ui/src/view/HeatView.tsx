@@ -6,6 +6,7 @@ import { Filter } from '../model/filter';
 import { Heat, heatOf } from '../model/heat';
 import { Session } from '../model/session';
 import { count, duration, utc, withUnit } from '../model/units';
+import type { Profile } from '../otlp/types';
 import { context, timed, useSize } from './hooks';
 import { Tip } from './Tip';
 
@@ -26,10 +27,10 @@ const LEFT = 52,
 
 /** The heat map of observations that the page has loaded. */
 export function HeatView(
-    p: Omit<HeatProps, 'heat' | 'base' | 'unit' | 'time'> & { session: Session; profile: number; filter: Filter },
+    p: Omit<HeatProps, 'heat' | 'base' | 'unit' | 'time'> & { session: Session; profile: Profile; filter: Filter },
 ) {
     const { set } = p.session.main,
-        profile = p.session.profiles[p.profile];
+        { profile } = p;
     const heat = useMemo(() => timed('heat', () => heatOf(set, profile, p.filter)), [profile, p.filter.labels]);
     return <HeatMap {...p} heat={heat} base={set.timeBase} unit={profile.unit} time={p.filter.time} />;
 }
@@ -140,7 +141,7 @@ export function HeatMap(p: HeatProps) {
                     onPointerLeave={() => setHover(null)}
                 />
             </div>
-            {hover && (
+            {hover && hover.cell < heat.cell.length && (
                 <Tip x={hover.x} y={hover.y}>
                     <b>{withUnit(heat.cell[hover.cell], p.unit)}</b>
                     <div class="dim">{duration(hover.cell * cellNs)} after the start</div>

@@ -4,10 +4,11 @@ import { Filter, LabelFilter, valueText } from '../model/filter';
 import { LabelKey, labelsOf } from '../model/labels';
 import { Session } from '../model/session';
 import { count, percent, withUnit } from '../model/units';
+import type { Profile } from '../otlp/types';
 
 export interface LabelsProps {
     session: Session;
-    profile: number;
+    profile: Profile;
     filter: Filter;
     search: string;
     onFilter(labels: LabelFilter[]): void;
@@ -88,7 +89,7 @@ function Values(p: {
 
 export function LabelsView(p: LabelsProps) {
     const { set } = p.session.main,
-        profile = p.session.profiles[p.profile],
+        { profile } = p,
         q = p.search.trim().toLowerCase();
     const keys = useMemo(() => labelsOf(set, profile, p.filter), [set, profile, p.filter]);
     const found = !q

@@ -1,39 +1,46 @@
 // The root of a report: loads the profile of the page, and files that are dropped on it.
 import { useEffect, useState } from 'preact/hooks';
+import { Progress, paced } from '../base/paced';
 import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
 import { Loaded, Source, embedded, fromFile } from '../source';
 import { App } from './App';
+import { replaceAddress } from './address';
 import { timed } from './hooks';
 
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
+const fresh = () => replaceAddress({ hash: '' }); // the old address belongs to the old file
 
 export function Root() {
     const [session, setSession] = useState<Session | null>(null),
         [error, setError] = useState('');
     const [offer, setOffer] = useState<Loaded | null>(null),
         [over, setOver] = useState(false),
-        [loads, setLoads] = useState(0),
-        [looked, setLooked] = useState(false);
+        [looked, setLooked] = useState(false),
+        [step, setStep] = useState<{ what: string; share: number } | null>(null);
+    const progress: Progress = (what, share) => setStep({ what, share });
 
-    const use = (profile: Dataset, base: Dataset | null) => {
+    const use = async (profile: Dataset, base: Dataset | null) => {
+        const fresh = timed('bind', () => new Session(profile, base));
+        await paced('Sorting stacks', fresh.prepare(), progress);
         setError('');
         setOffer(null);
-        setSession(timed('bind', () => new Session(profile, base)));
-        setLoads((n) => n + 1);
+        setStep(null);
+        setSession(fresh);
         document.title = `${profile.name} - kiln`;
     };
     const open = async (s: Source, first: boolean) => {
         try {
             const start = performance.now(),
-                found = await s.load();
+                found = await s.load(progress);
             performance.measure('kiln:load', { start, end: performance.now() });
             if (found && !first && session && !found.base) setOffer(found);
-            else if (found) use(found.profile, found.base);
+            else if (found) await use(found.profile, found.base);
             else setError('');
         } catch (e) {
             setError(message(e));
         }
+        setStep(null);
         setLooked(true);
         document.documentElement.dataset['ready'] = '1';
     };
@@ -44,7 +51,7 @@ export function Root() {
             stop(e);
             const file = e.dataTransfer?.files[0];
             if (!file) return;
-            if (!session) history.replaceState(null, '', location.pathname + location.search);
+            if (!session) fresh();
             void open(fromFile(file), false);
         };
         addEventListener('dragover', stop);
@@ -56,19 +63,25 @@ export function Root() {
             removeEventListener('drop', drop);
         };
     });
-    const fresh = () => history.replaceState(null, '', location.pathname + location.search); // the old address belongs to the old file
     return (
         <>
-            {session?.profiles.length === 0 ? (
+            {session?.types.length === 0 ? (
                 <p class="empty big" data-empty>
                     {session.main.set.name} contains no profile.
                 </p>
             ) : session ? (
-                <App key={loads} session={session} />
+                <App session={session} />
             ) : (
-                !error && (
+                !error &&
+                !step && (
                     <p class="empty big">{looked ? 'Drop a report or an .otlp file here.' : 'Reading the profile …'}</p>
                 )
+            )}
+            {step && (
+                <p class="loading" role="status">
+                    {step.what}
+                    <progress aria-label={step.what} value={step.share} max={1} />
+                </p>
             )}
             {error && (
                 <div class="notice" role="alert">
@@ -85,11 +98,11 @@ export function Root() {
                         <p class="actions">
                             <button
                                 data-do="compare-with"
-                                onClick={() => (fresh(), use(session.main.set, offer.profile))}
+                                onClick={() => (fresh(), void use(session.main.set, offer.profile))}
                             >
                                 Compare with {session.main.set.name}
                             </button>
-                            <button data-do="open" onClick={() => (fresh(), use(offer.profile, null))}>
+                            <button data-do="open" onClick={() => (fresh(), void use(offer.profile, null))}>
                                 Open instead
                             </button>
                             <button onClick={() => setOffer(null)}>Cancel</button>

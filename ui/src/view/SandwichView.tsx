@@ -4,7 +4,8 @@ import { ColorBy, Palette } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { sandwichOf } from '../model/sandwich';
 import { Table } from '../model/table';
-import { Tree } from '../model/tree';
+import { References } from '../model/reference';
+import { Tree, pathOf } from '../model/tree';
 import { percent, withUnit } from '../model/units';
 import { FlameCanvas } from './FlameCanvas';
 import { timed } from './hooks';
@@ -13,6 +14,7 @@ export interface SandwichProps {
     tree: Tree;
     table: Table;
     frames: Frames;
+    refs: References;
     rank: ArrayLike<number> | null;
     palette: Palette;
     color: ColorBy;
@@ -21,6 +23,7 @@ export interface SandwichProps {
     match: Uint8Array | null;
     selected: number;
     onSelect(frame: number): void;
+    onMenu(frame: number, x: number, y: number): void;
 }
 
 const LIST = 12;
@@ -56,8 +59,9 @@ function Choose(p: SandwichProps) {
 }
 
 function Half(p: SandwichProps & { side: Tree; up: boolean; label: string }) {
-    const [zoom, setZoom] = useState<{ tree: Tree; node: number } | null>(null);
-    const node = zoom?.tree === p.side ? zoom.node : 0;
+    const [zoom, setZoom] = useState({ of: '', path: [] as string[] }),
+        of = p.refs.write(p.selected),
+        node = useMemo(() => (zoom.of === of ? p.refs.follow(p.side, zoom.path) : 0), [p.side, of, zoom]);
     return (
         <FlameCanvas
             tree={p.side}
@@ -74,8 +78,9 @@ function Half(p: SandwichProps & { side: Tree; up: boolean; label: string }) {
             fixed
             skipRoot
             onSelect={() => {}}
-            onZoom={(n) => setZoom({ tree: p.side, node: n })}
+            onZoom={(n) => setZoom({ of, path: pathOf(p.side, n).map((i) => p.refs.step(p.side.frame[i])) })}
             onOpen={p.onSelect}
+            onMenu={(i, x, y) => p.onMenu(p.side.frame[i], x, y)}
         />
     );
 }

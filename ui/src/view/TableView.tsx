@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { Frames } from '../model/frames';
 import { Table } from '../model/table';
 import { percent, signedPercent, withUnit } from '../model/units';
+import { isMenuKey } from './FrameMenu';
 import { useSize } from './hooks';
 import { placeOf } from './NodeTip';
 
@@ -47,11 +48,13 @@ export interface TableProps {
     unit: string;
     whole: number;
     match: Uint8Array | null;
+    search: string; // that `match` is of
     selected: number;
     sort: string;
     onSort(s: string): void;
     onSelect(frame: number): void;
     onOpen(frame: number): void;
+    onMenu(frame: number, x: number, y: number): void;
 }
 
 export function TableView(p: TableProps) {
@@ -72,14 +75,15 @@ export function TableView(p: TableProps) {
         });
         return list;
     }, [p.table, p.match, p.sort]);
-    const at = p.selected ? rows.indexOf(p.selected) : -1;
+    const at = p.selected ? rows.indexOf(p.selected) : -1,
+        chosen = p.selected ? p.frames.key(p.selected) : ''; // newer data number the frames differently
     useLayoutEffect(() => {
         // scrolls to a function that was selected in another view
         const e = box.current!;
         if (at >= 0 && (at * LINE < e.scrollTop || (at + 2) * LINE > e.scrollTop + e.clientHeight))
             e.scrollTop = Math.max((at - 3) * LINE, 0);
-    }, [p.selected, p.sort]);
-    useEffect(() => void (at < 0 && (box.current!.scrollTop = 0)), [p.match, p.sort]);
+    }, [chosen, p.sort]);
+    useEffect(() => void (at < 0 && (box.current!.scrollTop = 0)), [p.search, p.sort]);
     const most = useMemo(() => {
         const out: Record<string, number> = {};
         for (const c of cols)
@@ -92,6 +96,13 @@ export function TableView(p: TableProps) {
     const move = (e: KeyboardEvent) => {
         const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -1e9, End: 1e9 }[e.key];
         if (e.key === 'Enter' && p.selected) return p.onOpen(p.selected);
+        if (isMenuKey(e) && at >= 0) {
+            const r = box.current!.querySelector('.row.selected .name')?.getBoundingClientRect();
+            p.onMenu(p.selected, r?.left ?? 0, r?.bottom ?? 0);
+            e.preventDefault();
+            e.stopPropagation();
+            return;
+        }
         if (!step || !rows.length) return;
         p.onSelect(rows[Math.min(Math.max(at + step, 0), rows.length - 1)]);
         e.preventDefault();
@@ -152,10 +163,15 @@ export function TableView(p: TableProps) {
                     <tr style={{ height: `${from * LINE}px` }} />
                     {rows.slice(from, to).map((f) => (
                         <tr
-                            key={f}
+                            key={p.frames.key(f)}
                             class={f === p.selected ? 'row selected' : 'row'}
                             onClick={() => p.onSelect(f)}
                             onDblClick={() => p.onOpen(f)}
+                            onContextMenu={(e) => {
+                                e.preventDefault();
+                                p.onSelect(f);
+                                p.onMenu(f, e.clientX, e.clientY);
+                            }}
                         >
                             {cols.slice(0, -1).map((c) => number(c, f))}
                             <td

@@ -1,12 +1,14 @@
 // Controls that all views share: sample type, filters, colours, comparison.
 import { Session } from '../model/session';
-import { duration, withUnit } from '../model/units';
+import { duration } from '../model/units';
 import { Compare, State, View } from '../state';
 import { ColorBy } from '../draw/palette';
-import { Patch } from './App';
+import { Profiles } from './Profiles';
+import { Patch } from './useViewState';
 
 export interface ToolbarProps {
     session: Session;
+    choosing: boolean; // the page around the viewer does not choose the profiles
     state: State;
     view: View;
     colors: ColorBy[];
@@ -22,36 +24,15 @@ const COLORS: Record<ColorBy, string> = {
     diff: 'by change',
 };
 
-export function Toolbar({ session: s, state, view, colors, color, patch }: ToolbarProps) {
-    const several = s.profiles.length > 1,
+export function Toolbar({ session: s, choosing, state, view, colors, color, patch }: ToolbarProps) {
+    const several = choosing && s.main.set.profiles.length > 1,
         { filter } = state;
     const drawn = view === 'flame' || view === 'sandwich';
     const painted = view !== 'heat' && view !== 'labels' && view !== 'lanes';
     if (!several && !s.base && !painted && !filter.time && !filter.labels.length) return null;
     return (
         <div class="bar-tools">
-            {several && (
-                <label>
-                    Type{' '}
-                    <select
-                        value={state.profile}
-                        data-do="profile"
-                        onChange={(e) => patch({ profile: Number(e.currentTarget.value), zoom: [] })}
-                    >
-                        {s.profiles.map((p, i) => (
-                            <option key={i} value={i} data-total={p.total.toString()}>
-                                {[
-                                    p.type || 'samples',
-                                    p.scope && s.profiles.filter((q) => q.type === p.type).length > 1 ? p.scope : '',
-                                ]
-                                    .filter(Boolean)
-                                    .join(' · ')}{' '}
-                                ({withUnit(Number(p.total), p.unit)})
-                            </option>
-                        ))}
-                    </select>
-                </label>
-            )}
+            {several && <Profiles session={s} state={state} patch={patch} />}
             {s.base && (
                 <label>
                     Compare{' '}
@@ -93,6 +74,17 @@ export function Toolbar({ session: s, state, view, colors, color, patch }: Toolb
                         <option value="name">by name</option>
                         <option value="value">largest first</option>
                     </select>
+                </label>
+            )}
+            {(view === 'flame' || view === 'tree') && (
+                <label class="check">
+                    <input
+                        type="checkbox"
+                        checked={state.inverted}
+                        data-do="invert"
+                        onChange={(e) => patch({ inverted: e.currentTarget.checked, zoom: [] })}
+                    />{' '}
+                    Inverted
                 </label>
             )}
             {view === 'flame' && (

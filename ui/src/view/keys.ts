@@ -1,6 +1,7 @@
 // Keyboard shortcuts of the page.
 import { useLayoutEffect } from 'preact/hooks';
 import { ColorBy } from '../draw/palette';
+import { Transform } from '../model/transforms';
 import { State, View } from '../state';
 
 export interface KeyActions {
@@ -11,16 +12,21 @@ export interface KeyActions {
     compared: boolean;
     focusSearch(): void;
     nextMatch(step: number): void;
+    onlyMatches(): void;
+    transform(list: Transform[]): void;
+    invert(on: boolean): void;
     patch(p: Partial<State>): void;
 }
 
-/** Clears one thing: the help, the search, the zoom, the window, the selection, or the filters, in this order. */
+/** Clears one thing: the help, the search, the zoom, the window, the selection, the last transform, or the filters, in this
+ *  order. */
 export function back(s: State): Partial<State> | null {
     if (s.help) return { help: false };
     if (s.search) return { search: '' };
     if (s.zoom.length) return { zoom: [] };
     if (s.window) return { window: null };
     if (s.selected) return { selected: 0 };
+    if (s.transforms.length) return { transforms: s.transforms.slice(0, -1) };
     if (s.filter.time || s.filter.labels.length) return { filter: { labels: [], time: null } };
     return null;
 }
@@ -32,6 +38,9 @@ function act(a: KeyActions, key: string): boolean {
     else if (key === '/') a.focusSearch();
     else if (key === 'n') a.nextMatch(1);
     else if (key === 'N') a.nextMatch(-1);
+    else if (key === 'o') a.onlyMatches();
+    else if (key === 'u' && s.transforms.length) a.transform(s.transforms.slice(0, -1));
+    else if (key === 'v') a.invert(!s.inverted);
     else if (key === 'i') patch({ icicle: !s.icicle });
     else if (key === 's' && s.selected) patch({ view: 'sandwich' });
     else if (key === 'c') patch({ color: a.colors[(a.colors.indexOf(s.color) + 1) % a.colors.length] });

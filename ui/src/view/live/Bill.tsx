@@ -1,14 +1,16 @@
 // The bill of a trace or span: a bar of the parts of its time, a table with the same numbers, and the bill of each span.
 import { BilledSpan, Bill as Billed, Part, billExtent, billOf, nameOf, samplesOf, totalOf } from '../../live/bill';
 import { absolute, atLeast } from '../../live/range';
-import { Ids } from '../../live/selection';
+import { Ids, idsText } from '../../live/selection';
 import { count, duration, percent } from '../../model/units';
+import { NotRefreshed, ResultFrame } from './ResultFrame';
 import { useQuery } from './useQuery';
+import { Again } from './useResults';
 import { Go } from './useSelection';
 
 interface BillProps {
     ids: Ids;
-    again: number;
+    again: Again;
     go: Go;
     onError(e: unknown): void;
 }
@@ -166,27 +168,14 @@ function PerSpan({ bill, go }: { bill: Billed; go: Go }) {
     );
 }
 
-export function Bill(p: BillProps) {
-    const { result: bill, error } = useQuery(
-        JSON.stringify(['bill', p.ids, p.again]),
-        (signal) => billOf(p.ids, signal),
-        p.onError,
-    );
-    if (error)
-        return (
-            <p class="notice" role="alert">
-                The bill cannot be shown: {error}.
-            </p>
-        );
-    if (!bill) return <p class="dim">Loading the bill …</p>;
-    if (!bill.spans.length) return null;
+function Sections({ bill, ids, go }: { bill: Billed; ids: Ids; go: Go }) {
     const spans = new Set(bill.spans.map((s) => s.span)).size;
     return (
-        <section class="bill">
+        <>
             <h2>
                 Time of {spans === 1 ? 'the span' : `${count(spans)} spans`}
                 {bill.spans.length > spans
-                    ? ` on ${count(new Set(bill.spans.map((s) => s.threadId)).size)} threads`
+                    ? ` on ${count(new Set(bill.spans.map((s) => `${s.service} ${s.thread} ${s.threadId}`)).size)} threads`
                     : ''}
             </h2>
             {bill.partial && (
@@ -199,14 +188,50 @@ export function Bill(p: BillProps) {
                     No waits are stored for these threads: record them with <code>kiln record --off-cpu</code>.
                 </p>
             )}
-            <Parts bill={bill} ids={p.ids} go={p.go} />
+            <Parts bill={bill} ids={ids} go={go} />
             <p class="dim">
                 {bill.spans.length > 1 &&
                     'The whole adds the spans of all threads, so it can be longer than the trace. '}
                 Spans are known from their observations
                 {bill.period > 0 && <>: each end to about {duration(bill.period)} of CPU time</>}.
             </p>
-            {bill.spans.length > 1 && <PerSpan bill={bill} go={p.go} />}
+            {bill.spans.length > 1 && <PerSpan bill={bill} go={go} />}
+        </>
+    );
+}
+
+export function Bill(p: BillProps) {
+    const { ids } = p,
+        subject = JSON.stringify(['bill', ids]);
+    const { result, error, stale } = useQuery(
+        {
+            subject,
+            version: `${subject} ${p.again.timer}`,
+            again: p.again.user,
+            run: async (signal) => ({ ids, bill: await billOf(ids, signal) }),
+            onError: p.onError,
+        },
+        false,
+    );
+    if (error && (!result || stale))
+        return (
+            <p class="notice" role="alert">
+                The bill cannot be shown: {error}.
+            </p>
+        );
+    if (!result) return <p class="dim">Loading the bill …</p>;
+    if (!result.bill.spans.length && !stale) return null;
+    return (
+        <section class="bill">
+            <ResultFrame
+                stale={stale}
+                failed=""
+                wanted={`the bill of ${idsText(ids)}`}
+                shown={`that of ${idsText(result.ids)}`}
+            >
+                <NotRefreshed what="The bill" error={error} />
+                {result.bill.spans.length > 0 && <Sections bill={result.bill} ids={result.ids} go={p.go} />}
+            </ResultFrame>
         </section>
     );
 }

@@ -2,6 +2,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Party, Status, StoreFile, StoreNow, statusNow, storeNow } from '../../live/queries';
 import { bytes, count, duration, utc } from '../../model/units';
+import { Failed } from './ResultFrame';
+import { useQuery } from './useQuery';
+import { Again } from './useResults';
 
 const EVERY_MS = 5000;
 
@@ -159,31 +162,37 @@ const age = (ns: number) => (ns >= 2 * DAY ? `${Math.round(ns / DAY)} days` : du
 const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
 
 export interface HealthProps {
-    again: number;
-    failed: boolean; // already shown above
-    onFound(): void;
+    again: Again;
+    onAgain(): void;
     onError(e: unknown): void;
 }
 
 export function HealthPage(p: HealthProps) {
-    const [found, setFound] = useState<{ s: Status; store: StoreNow } | null>(null);
+    const [ticks, setTicks] = useState(0);
     useEffect(() => {
-        const stop = new AbortController();
-        const look = () =>
-            document.hidden ||
-            Promise.all([statusNow(stop.signal), storeNow(stop.signal)]).then(
-                ([s, store]) => (setFound({ s, store }), p.onFound()),
-                (e) => (e as Error).name !== 'AbortError' && p.onError(e),
-            );
-        look();
-        const timer = setInterval(look, EVERY_MS);
-        return () => (stop.abort(), clearInterval(timer));
-    }, [p.again]);
-    if (!found) return p.failed ? null : <p class="empty big">Loading …</p>;
+        const timer = setInterval(() => document.hidden || setTicks((n) => n + 1), EVERY_MS);
+        return () => clearInterval(timer);
+    }, []);
+    const { result: found, error } = useQuery(
+            {
+                subject: 'health',
+                version: `health ${ticks}`,
+                again: p.again.user,
+                run: async (signal) => {
+                    const [s, store] = await Promise.all([statusNow(signal), storeNow(signal)]);
+                    return { s, store };
+                },
+                onError: p.onError,
+            },
+            false,
+        ),
+        problem = <Failed error={error} onAgain={p.onAgain} />;
+    if (!found) return error ? problem : <p class="empty big">Loading …</p>;
     const { s, store } = found,
         losses = [...s.losses].sort((a, b) => b.count - a.count);
     return (
         <div class="page" data-page="health">
+            {problem}
             <Facts s={s} store={store} />
             <Parties title="Senders" name="senders" none="None yet" list={s.senders} now={s.now} />
             <Parties title="Layouts and formats" name="layouts" none="None yet" list={s.recognised} now={s.now} />

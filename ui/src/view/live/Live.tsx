@@ -1,16 +1,17 @@
 // The page of `kiln serve`. The address holds the selection; the viewer of reports shows the results of the server.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
-import { Results, load, nameOf, whereUploaded } from '../../live/load';
-import { statusNow } from '../../live/queries';
-import { absolute, moves, resolve, spanText } from '../../live/range';
-import { Ids, NO_IDS, Page, brokenAddress, writeAddress } from '../../live/selection';
+import { nameOf, whereUploaded } from '../../live/load';
+import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
+import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { withIds, writeSelector } from '../../live/selector';
-import { State, Needs, timelessFragment, needsOf } from '../../state';
+import { State, timelessFragment, needsOf } from '../../state';
 import { count } from '../../model/units';
 import { App, Around } from '../App';
+import { address, changeAddress } from '../address';
 import { useMedia } from '../hooks';
 import { ChartMark } from './ChartMark';
+import { ResultFrame, Failed } from './ResultFrame';
 import { OtherSide } from './Compare';
 import { HealthPage } from './HealthPage';
 import { LiveHeat } from './LiveHeat';
@@ -18,15 +19,19 @@ import { LiveLanes } from './LiveLanes';
 import { LiveSeries } from './LiveSeries';
 import { LiveVerdict } from './LiveVerdict';
 import { NoTimes, Nothing } from './Nothing';
+import { Pace } from './Pace';
 import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
+import { ServicesPage } from './ServicesPage';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
+import { Again, now, useResults } from './useResults';
 import { useSelection } from './useSelection';
 
 const PAGES: [Page, string][] = [
+    ['services', 'Services'],
     ['explore', 'Explore'],
     ['profiles', 'Profiles'],
     ['trace', 'Traces'],
@@ -36,10 +41,6 @@ const THEME = 'kiln.theme',
     EMPTY_MS = 3000;
 
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
-const aborted = (e: unknown) => (e as Error)?.name === 'AbortError';
-
-let skew = 0; // offset of the server's clock from this machine's, ms
-const now = () => Date.now() + skew;
 
 interface Asked {
     right: Right;
@@ -48,70 +49,38 @@ interface Asked {
 }
 
 export function Live() {
-    const [needs, setNeeds] = useState<Needs>(() => needsOf(location.hash)),
-        changeNeeds = (w: Needs) =>
-            setNeeds((old) => (old.times === w.times && String(old.part) === String(w.part) ? old : w)),
-        [sel, go, pin] = useSelection((fragment) => changeNeeds(needsOf(fragment)));
-    const [results, setResults] = useState<Results | null>(null),
-        [loads, setLoads] = useState(0),
-        [busy, setBusy] = useState(false),
-        [error, setError] = useState(''),
+    const [sel, go, here] = useSelection(),
+        needs = useMemo(() => needsOf(here.hash), [here.hash]);
+    const [uploading, setUploading] = useState(false),
         [notice, setNotice] = useState(() => brokenAddress(location.search, location.hash)),
         [asked, setAsked] = useState<Asked | null>(null),
-        [again, setAgain] = useState(0),
+        [again, setAgain] = useState<Again>({ timer: 0, user: 0 }),
         [choice, setChoice] = useState<State['theme']>(
             () => (localStorage.getItem(THEME) as State['theme'] | null) ?? 'auto',
         );
     const dark = useMedia('(prefers-color-scheme: dark)'),
         theme = choice === 'auto' ? (dark ? 'dark' : 'light') : choice;
-    const have = useRef({ key: '', times: false }),
-        prompted = useRef<Set<Right>>(new Set());
+    const prompted = useRef<Set<Right>>(new Set());
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
 
-    const fail = (e: unknown, retry: () => void) => {
-        if (aborted(e)) return;
-        if (e instanceof NeedsToken) {
-            setAsked({ right: e.right, again: retry, wrong: prompted.current.has(e.right) });
-            prompted.current.add(e.right);
-        } else setError(message(e));
+    const prompt = (e: NeedsToken, retry: () => void) => {
+        const wrong = prompted.current.has(e.right);
+        setAsked((open) => open ?? { right: e.right, again: retry, wrong });
     };
-    const reload = () => setAgain((n) => n + 1);
-
-    // One load at a time: a newer query aborts the older one. A session with timestamps serves every view.
-    const part = needs.part?.join('-') ?? '',
-        key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS, by: null }), again, part]);
-    useEffect(() => {
-        if (sel.page !== 'explore') return;
-        if (have.current.key === key && (have.current.times || !needs.times)) return;
-        const stop = new AbortController();
-        setBusy(true);
-        (async () => {
-            if (!skew) skew = Math.round((await statusNow(stop.signal)).now / 1e6 - Date.now()) || 1;
-            const start = performance.now(),
-                a = await load(sel, needs, now(), stop.signal);
-            performance.measure('kiln:load', { start, end: performance.now() });
-            have.current = { key, times: needs.times };
-            setResults(a);
-            setLoads((n) => n + 1);
-            setError('');
-            document.title = `${nameOf(sel.selector)} - kiln`;
-        })()
-            .catch((e) => fail(e, reload))
-            .finally(() => {
-                if (stop.signal.aborted) return;
-                setBusy(false);
-                document.documentElement.dataset['ready'] = String(
-                    Number(document.documentElement.dataset['ready'] ?? 0) + 1,
-                );
-            });
-        return () => stop.abort();
-    }, [key, needs.times, sel.page]);
+    const reload = () => setAgain((a) => ({ ...a, user: a.user + 1 })),
+        tick = () => document.hidden || setAgain((a) => ({ ...a, timer: a.timer + 1 })),
+        onError = (e: unknown) => e instanceof NeedsToken && prompt(e, reload);
+    const found = useResults(sel, needs, again, onError),
+        { result: results, stale } = found,
+        busy = found.busy || uploading || (stale && !found.error);
+    const [took, setTook] = useState(0); // of the other pages' queries
+    useEffect(() => setTook(found.took), [found.took, sel.page]);
 
     // Refreshes by itself while the page is visible and no part of the shown time is selected.
     useEffect(() => {
         if (!sel.refresh || !moves(sel.range)) return;
-        const held = () => document.hidden || /[#&](time|window)=/.test(location.hash);
-        const timer = setInterval(() => held() || reload(), sel.refresh * 1e3);
+        const held = () => /[#&](time|window)=/.test(address().hash);
+        const timer = setInterval(() => held() || tick(), sel.refresh * 1e3);
         return () => clearInterval(timer);
     }, [sel.refresh, sel.range.from, sel.range.to]);
 
@@ -119,20 +88,21 @@ export function Live() {
     const waiting = sel.page === 'explore' && !!results && !results.session && !results.stored;
     useEffect(() => {
         if (!waiting) return;
-        const timer = setInterval(() => document.hidden || reload(), EMPTY_MS);
+        const timer = setInterval(tick, EMPTY_MS);
         return () => clearInterval(timer);
     }, [waiting]);
 
-    const pinNeeds = (w: Needs) => {
-        changeNeeds(w);
-        if (w.part && moves(sel.range) && results?.span) pin(absolute(results.span)); // so that a link shows the same data later
-    };
+    /** A selected part of a range that moves fixes the range, so that a link shows the same data later. */
+    const searchFor = (fragment: string) =>
+        needsOf(fragment).part && moves(sel.range) && results?.span
+            ? writeAddress({ ...sel, range: absolute(results.span) })
+            : address().search;
     const showIds = (ids: Ids) => go({ page: 'trace', ids });
 
     const send = async (files: File[]) => {
         const messages: string[] = [],
             stored: Uploaded[] = [];
-        setBusy(true);
+        setUploading(true);
         setNotice('');
         for (const [i, f] of files.entries())
             try {
@@ -141,13 +111,13 @@ export function Live() {
                 messages.push(uploadedText(f.name, r));
             } catch (e) {
                 if (e instanceof NeedsToken) {
-                    fail(e, () => void send(files.slice(i)));
+                    prompt(e, () => void send(files.slice(i)));
                     break;
                 }
                 messages.push(`${f.name}: ${message(e)}`);
             }
         setNotice(messages.join(' · '));
-        setBusy(false);
+        setUploading(false);
         if (stored.length) go({ page: 'explore', against: null, ...whereUploaded(stored, now()) }, '');
         reload();
     };
@@ -159,17 +129,17 @@ export function Live() {
     const over = results?.session && {
         results,
         base: results.session.names.timeBase,
-        again,
+        again: again.user,
         onSpan: (s: [number, number]) => go({ range: absolute(s) }),
         onIds: (ids: Ids) => go({ selector: withIds(sel.selector, ids) }),
-        onError: (e: unknown) => e instanceof NeedsToken && fail(e, reload),
+        onError,
     };
     const around: Around = {
         facts: results?.span ? [`${spanText(results.span)} UTC`, `${count(results.observations)} observations`] : [],
         about: results?.about ?? null,
         theme: choice,
         onTheme: changeTheme,
-        onNeeds: pinNeeds,
+        searchFor,
         whole: results?.sum ?? 0,
         instead: results && <NoTimes results={results} busy={busy} go={go} />,
         heat: (t) => <LiveHeat {...t} {...over!} />,
@@ -186,13 +156,25 @@ export function Live() {
         },
         ...(moves(sel.range) && results?.span ? { range: absolute(results.span) } : {}),
     });
-    const wholeTime = () => {
-        history.replaceState(null, '', location.pathname + location.search + timelessFragment(location.hash));
-        setNeeds((w) => ({ ...w, part: null }));
+    const wholeTime = () => changeAddress({ hash: timelessFragment(here.hash) });
+    const shown = results && {
+        stale,
+        failed: found.error,
+        wanted: `${nameOf(sel.selector)}, ${rangeText(sel.range, null)}`,
+        shown: `${nameOf(results.selector)}${results.span ? `, ${spanText(results.span)}` : ''}`,
+    };
+    const lists = {
+        sel,
+        span: resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null),
+        again,
+        go,
+        onAgain: reload,
+        onTook: setTook,
+        onError,
     };
     return (
         <>
-            <div class={busy ? 'live busy' : 'live'} data-loads={loads}>
+            <div class={busy ? 'live busy' : 'live'} data-loads={found.loads}>
                 <div class="live-top">
                     <b class="brand">kiln</b>
                     <nav class="tabs pages">
@@ -221,13 +203,20 @@ export function Live() {
                         {theme === 'dark' ? '☀' : '☾'}
                     </button>
                 </div>
-                {(explore || sel.page === 'profiles' || (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
+                {(explore ||
+                    sel.page === 'services' ||
+                    sel.page === 'profiles' ||
+                    (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
                     <div class="live-picks">
                         <Picker sel={sel} results={results} go={go} />
                         <span class="gap" />
                         <RangePicker
                             range={sel.range}
-                            span={results?.span ?? null}
+                            span={
+                                explore
+                                    ? (results?.span ?? null)
+                                    : resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)
+                            }
                             refresh={sel.refresh}
                             moving={moves(sel.range)}
                             now={now}
@@ -235,19 +224,13 @@ export function Live() {
                             onRefresh={(refresh) => go({ refresh })}
                             onAgain={reload}
                         />
+                        {moves(sel.range) && <Pace refresh={sel.refresh} took={took} />}
                     </div>
                 )}
                 {explore && <OtherSide sel={sel} results={results} go={go} now={now} />}
                 <i class="progress" />
             </div>
-            {error && (
-                <div class="notice" role="alert">
-                    <b>Error:</b> {error}.{' '}
-                    <button class="link" onClick={() => (setError(''), reload())}>
-                        Try again
-                    </button>
-                </div>
-            )}
+            {explore && <Failed error={asked ? '' : found.error} onAgain={reload} />}
             {notice && (
                 <div class="notice" role="status" data-notice>
                     {notice}{' '}
@@ -261,45 +244,28 @@ export function Live() {
                     There is no data to compare with in that time range.
                 </div>
             )}
-            {sel.page === 'health' ? (
-                <HealthPage
-                    again={again}
-                    failed={!!error}
-                    onFound={() => setError('')}
-                    onError={(e) => fail(e, reload)}
-                />
+            {sel.page === 'services' ? (
+                <ServicesPage {...lists} />
+            ) : sel.page === 'health' ? (
+                <HealthPage again={again} onAgain={reload} onError={onError} />
             ) : sel.page === 'trace' ? (
-                <TracePage
-                    sel={sel}
-                    span={resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)}
-                    again={again}
-                    go={go}
-                    onError={(e) => e instanceof NeedsToken && fail(e, reload)}
-                />
+                <TracePage {...lists} />
             ) : sel.page === 'profiles' ? (
-                <ProfilesPage
-                    sel={sel}
-                    span={resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)}
-                    again={again}
-                    failed={!!error}
-                    go={go}
-                    onFound={() => setError('')}
-                    onError={(e) => fail(e, reload)}
-                />
+                <ProfilesPage {...lists} />
             ) : !results ? (
-                !error && <p class="empty big">Loading …</p>
+                !found.error && <p class="empty big">Loading …</p>
             ) : (
-                <>
+                <ResultFrame {...shown!}>
                     {results.counts && results.chart && (
                         <ChartMark span={results.chart} part={needs.part}>
                             <LiveSeries
                                 results={results}
                                 by={sel.by}
-                                again={loads}
+                                again={again.user}
                                 theme={theme}
                                 onBy={(by) => go({ by })}
                                 onSelector={(selector) => go({ selector })}
-                                onError={(e) => e instanceof NeedsToken && fail(e, reload)}
+                                onError={onError}
                                 onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
                             />
                         </ChartMark>
@@ -329,7 +295,7 @@ export function Live() {
                             </p>
                         </div>
                     ) : results.session ? (
-                        <App key={loads} session={results.session} around={around} />
+                        <App session={results.session} around={around} />
                     ) : needs.part ? (
                         <p class="empty big">
                             There are no samples in the selected part.{' '}
@@ -340,14 +306,14 @@ export function Live() {
                     ) : (
                         <Nothing sel={sel} results={results} go={go} />
                     )}
-                </>
+                </ResultFrame>
             )}
             {asked && (
                 <TokenPrompt
                     right={asked.right}
                     wrong={asked.wrong}
-                    onClose={() => setAsked(null)}
-                    onDone={() => (setAsked(null), asked.again())}
+                    onClose={() => (prompted.current.add(asked.right), setAsked(null))}
+                    onDone={() => (prompted.current.add(asked.right), setAsked(null), asked.again())}
                 />
             )}
         </>

@@ -1,11 +1,12 @@
 // The heat map of the whole time range, from sums that the server computes.
-import { Results } from '../../live/load';
+import { Results, timeOf } from '../../live/load';
 import { heatOver } from '../../live/heat';
 import { withLabels } from '../../live/selector';
 import { Span } from '../../live/range';
 import { Ids } from '../../live/selection';
 import { TimeView } from '../App';
 import { HeatMap } from '../HeatView';
+import { ResultFrame, NotRefreshed, SELECTIONS } from './ResultFrame';
 import { useQuery } from './useQuery';
 
 export interface LiveTimeProps extends TimeView {
@@ -20,17 +21,24 @@ export interface LiveTimeProps extends TimeView {
 export function LiveHeat(p: LiveTimeProps) {
     const { span } = p.results,
         selector = withLabels(p.results.selector, p.labels);
-    const { result: h, error } = useQuery(
-        JSON.stringify(['heat', p.again, selector, span]),
-        (signal) => heatOver(selector, span!, signal),
-        p.onError,
-    );
-    if (error) return <p class="empty big">The heat map cannot be shown: {error}.</p>;
+    const {
+        result: h,
+        error,
+        stale,
+    } = useQuery({
+        subject: JSON.stringify(['heat', selector, timeOf(p.results)]),
+        version: JSON.stringify(['heat', selector, span]),
+        again: p.again,
+        run: (signal) => heatOver(selector, span!, signal),
+        onError: p.onError,
+    });
+    if (error && (!h || stale)) return <p class="empty big">The heat map cannot be shown: {error}.</p>;
     if (!h) return <p class="empty big">Loading the heat map …</p>;
     const off = Number(h.base - p.base), // offset of the map from the session
         time: [number, number] | null = p.time && [p.time[0] - off, p.time[1] - off];
     return (
-        <>
+        <ResultFrame stale={stale} {...SELECTIONS}>
+            <NotRefreshed what="The heat map" error={error} />
             {h.partial && (
                 <div class="notice" role="status">
                     The heat map is incomplete: {h.why}.
@@ -46,6 +54,6 @@ export function LiveHeat(p: LiveTimeProps) {
                 onView={() => p.onView('flame')}
                 onCloser={() => time && p.onSpan(time.map((t) => (Number(h.base / 1000n) + t / 1e3) / 1e3) as Span)}
             />
-        </>
+        </ResultFrame>
     );
 }

@@ -4,12 +4,14 @@ import { LaneScene, TOP, colorOf, laneAt, laneHeight, nsAt, paintLanes, xOf } fr
 import { STRIP, paintSpans, spanAt } from '../../draw/laneSpans';
 import { LaneSpan, laneSpans } from '../../live/laneSpans';
 import { lanesOver } from '../../live/lanes';
+import { timeOf } from '../../live/load';
 import { Span } from '../../live/range';
 import { withLabels } from '../../live/selector';
 import { Lanes, groupAt, groupsOf, hasStates, sharesAt, stateSums } from '../../model/lanes';
 import { count, duration, percent, utc, withUnit } from '../../model/units';
 import { context, timed, useSize } from '../hooks';
 import { Tip } from '../Tip';
+import { ResultFrame, NotRefreshed, SELECTIONS } from './ResultFrame';
 import { LiveTimeProps } from './LiveHeat';
 import { useQuery } from './useQuery';
 
@@ -28,8 +30,10 @@ function Drawn(p: DrawnProps) {
     const box = useRef<HTMLDivElement>(null),
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
-    const [hover, setHover] = useState<{ x: number; y: number; lane: number; i: number } | null>(null);
-    const [hoverSpan, setHoverSpan] = useState<LaneSpan | null>(null);
+    const [pointed, setHover] = useState<{ of: Lanes; x: number; y: number; lane: number; i: number } | null>(null),
+        hover = pointed?.of === found ? pointed : null;
+    const [pointedSpan, setHoverSpan] = useState<LaneSpan | null>(null),
+        hoverSpan = pointedSpan && spans.includes(pointedSpan) ? pointedSpan : null;
     const [drag, setDrag] = useState<[number, number] | null>(null); // pixels
     const groups = useMemo(() => groupsOf(found), [found]),
         height = TOP + found.lanes.length * laneHeight({ strip });
@@ -135,7 +139,7 @@ function Drawn(p: DrawnProps) {
                     onPointerMove={(e) => {
                         const q = at(e),
                             f = laneAt(scene(), q.x, q.y);
-                        setHover(f && { x: e.clientX, y: e.clientY, ...f });
+                        setHover(f && { of: found, x: e.clientX, y: e.clientY, ...f });
                         setHoverSpan(spanAt(scene(), spans, q.x, q.y));
                         if (drag) setDrag([drag[0], Math.max(q.x, left)]);
                     }}
@@ -239,19 +243,22 @@ function SpanList({ spans, lanes, onIds }: { spans: LaneSpan[]; lanes: Lanes; on
 export function LiveLanes(p: LiveTimeProps) {
     const { span } = p.results,
         selector = withLabels(p.results.selector, p.labels);
-    const { result, error } = useQuery(
-        JSON.stringify(['lanes', p.again, selector, span]),
-        async (signal) => {
+    const { result, error, stale } = useQuery({
+        subject: JSON.stringify(['lanes', selector, timeOf(p.results)]),
+        version: JSON.stringify(['lanes', selector, span]),
+        again: p.again,
+        run: async (signal) => {
             const found = await lanesOver(selector, span!, p.results, signal);
             return { found, spans: await laneSpans(selector, span!, found, signal) };
         },
-        p.onError,
-    );
-    if (error) return <p class="empty big">Threads cannot be shown: {error}.</p>;
+        onError: p.onError,
+    });
+    if (error && (!result || stale)) return <p class="empty big">Threads cannot be shown: {error}.</p>;
     if (!result) return <p class="empty big">Loading threads …</p>;
     const { found, spans } = result;
     return (
-        <>
+        <ResultFrame stale={stale} {...SELECTIONS}>
+            <NotRefreshed what="The list of threads" error={error} />
             {found.partial && (
                 <div class="notice" role="status">
                     The list is incomplete: {found.why}.
@@ -262,6 +269,6 @@ export function LiveLanes(p: LiveTimeProps) {
             ) : (
                 <p class="empty big">These samples have no timestamps: their senders sent sums.</p>
             )}
-        </>
+        </ResultFrame>
     );
 }

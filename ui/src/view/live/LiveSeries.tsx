@@ -1,6 +1,6 @@
 // The chart above the views: the selection over time, stacked by a label. Clicks on the legend filter.
 import { useState } from 'preact/hooks';
-import { Results, SERVICE, chartLabel } from '../../live/load';
+import { Results, SERVICE, chartLabel, timeOf } from '../../live/load';
 import { countsOf, labelKeys } from '../../live/queries';
 import { Selector, withValue } from '../../live/selector';
 import { SeriesChart, SeriesProps } from './SeriesChart';
@@ -23,17 +23,21 @@ export function LiveSeries(p: LiveSeriesProps) {
         by = r.base ? usual : (p.by ?? usual),
         [keys, setKeys] = useState<string[]>([]);
     // The load of the page brings the default chart; other labels are queried here.
-    const { result, error } = useQuery(
-        by === usual ? '' : JSON.stringify(['series', p.again, r.selector, r.chart, by]),
-        (signal) => (by === usual ? Promise.resolve(r.counts!) : countsOf(r.selector, r.chart!, by, signal)),
-        p.onError,
-    );
-    const counts = by === usual ? r.counts! : (result ?? r.counts!);
+    const of = JSON.stringify([r.selector, timeOf(r)]),
+        { result, error, stale } = useQuery({
+            subject: by === usual ? '' : JSON.stringify(['series', of, by]),
+            version: JSON.stringify(['series', r.selector, r.chart, by]),
+            again: p.again,
+            run: async (signal) => ({ of, by, counts: await countsOf(r.selector, r.chart!, by, signal) }),
+            onError: p.onError,
+        });
+    // Until the rows of a label have arrived, the chart shows others of the same selection. Clicks filter by the label shown.
+    const shown = by !== usual && result?.of === of ? result : { by: usual, counts: r.counts! };
     const offered = [...new Set([...USUAL, ...keys, ...(by ? [by] : [])])];
     return (
-        <div class="series-box" data-by={by}>
+        <div class="series-box" data-by={shown.by} aria-busy={stale}>
             <SeriesChart
-                counts={counts}
+                counts={shown.counts}
                 span={r.chart!}
                 type={r.selector.type.replace(/\/[^/]*$/, '')}
                 unit={r.unit}
@@ -43,8 +47,11 @@ export function LiveSeries(p: LiveSeriesProps) {
                 onRow={(label, not) =>
                     p.onSelector(
                         not
-                            ? { ...r.selector, matchers: [...r.selector.matchers, { key: by, op: '!=', value: label }] }
-                            : withValue(r.selector, by, label),
+                            ? {
+                                  ...r.selector,
+                                  matchers: [...r.selector.matchers, { key: shown.by, op: '!=', value: label }],
+                              }
+                            : withValue(r.selector, shown.by, label),
                     )
                 }
             >

@@ -1,5 +1,5 @@
 // The changes in cost that exceed noise, in total and by function. Shown above the views of a comparison.
-import { Results } from '../../live/load';
+import { Results, timeOf } from '../../live/load';
 import { withLabels } from '../../live/selector';
 import { verdictOf } from '../../live/verdict';
 import { LabelFilter } from '../../model/filter';
@@ -21,11 +21,14 @@ export function LiveVerdict(p: VerdictProps) {
     const { span, base, unit } = p.results,
         selector = withLabels(p.results.selector, p.labels),
         against = { ...base!, selector: withLabels(base!.selector, p.labels) };
-    const { result: v, error } = useQuery(
-        JSON.stringify(['diff', p.again, selector, span, against.selector, against.span]),
-        (signal) => verdictOf(selector, span!, against, signal),
-        p.onError,
-    );
+    const { result, error, stale } = useQuery({
+            subject: JSON.stringify(['diff', selector, timeOf(p.results), against.selector, against.name]),
+            version: JSON.stringify(['diff', selector, span, against.selector, against.span]),
+            again: p.again,
+            run: (signal) => verdictOf(selector, span!, against, signal),
+            onError: p.onError,
+        }),
+        v = stale ? null : result;
     const rate = v && `${Math.round(v.fdr * 100)} % false discoveries, ${count(v.tests)} tests`;
     return (
         <div class="verdict" role="status" data-verdict={v ? v.changed.length : ''}>

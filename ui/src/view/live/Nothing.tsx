@@ -4,21 +4,15 @@ import { newestPart } from '../../live/queries';
 import { EVERYTHING, absolute, spanText } from '../../live/range';
 import { Selection } from '../../live/selection';
 import { count } from '../../model/units';
+import { FirstSteps } from './FirstSteps';
 
 /** No profile matches the labels or the time range, or nothing is stored. */
 export function Nothing(p: { sel: Selection; results: Results; go(s: Partial<Selection>): void }) {
     const { stored } = p.results;
     if (!stored)
         return (
-            <div class="empty big first">
-                <h2>No profiles are stored yet.</h2>
-                <p>Drop a profile in any format here, or send profiles:</p>
-                <pre>
-                    {`kiln send profile.pb.gz --to ${location.origin}
-kiln run --to ${location.origin} -- ./program
-OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT=${location.origin}/v1development/profiles`}
-                </pre>
-                <p>New profiles appear here.</p>
+            <div class="page">
+                <FirstSteps />
             </div>
         );
     return (

@@ -51,7 +51,7 @@ export function Picker(p: PickerProps) {
     };
     return (
         <>
-            <Service {...choice} />
+            {sel.page !== 'services' && <Service {...choice} />}
             {sel.page === 'explore' && (
                 <select
                     class="pick"

@@ -1,21 +1,25 @@
 // A trace or a span: the services and times of its samples, its bill, and links to flame graphs. Without an id, the list of
 // traces.
+import { useEffect } from 'preact/hooks';
 import { SpanRow, SpansAnswer, spanExtent, spansOf } from '../../live/spans';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
-import { Ids, NO_IDS, Selection } from '../../live/selection';
+import { Ids, NO_IDS, Selection, idsText } from '../../live/selection';
 import { Matcher } from '../../live/selector';
 import { count, duration, utc, withUnit } from '../../model/units';
 import { Bill } from './Bill';
+import { NotRefreshed, ResultFrame } from './ResultFrame';
 import { TraceSearch } from './Picker';
 import { TraceList } from './TraceList';
 import { useQuery } from './useQuery';
+import { Again } from './useResults';
 import { Go } from './useSelection';
 
 export interface TraceProps {
     sel: Selection;
     span: Span | null;
-    again: number;
+    again: Again;
     go: Go;
+    onTook(ms: number): void;
     onError(e: unknown): void;
 }
 
@@ -164,34 +168,81 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
     );
 }
 
+function Head({ ids, go }: Pick<SpansProps, 'ids' | 'go'>) {
+    return (
+        <div class="trace-head">
+            {ids.trace && (
+                <span>
+                    trace{' '}
+                    {ids.span ? (
+                        <button
+                            class="link mono"
+                            data-id="trace"
+                            title="The whole trace"
+                            onClick={() => go({ ids: { trace: ids.trace, span: '' } })}
+                        >
+                            {ids.trace}
+                        </button>
+                    ) : (
+                        <code data-id="trace">{ids.trace}</code>
+                    )}
+                </span>
+            )}
+            {ids.span && (
+                <span>
+                    span <code data-id="span">{ids.span}</code>
+                </span>
+            )}
+            <button class="link" data-do="all-traces" onClick={() => go({ ids: NO_IDS })}>
+                all traces
+            </button>
+        </div>
+    );
+}
+
 /** The samples of one trace or span. */
 function OneTrace(p: TraceProps) {
-    const { ids } = p.sel;
-    const { result, error } = useQuery(
-        JSON.stringify(['spans', ids, p.again]),
-        (signal) => spansOf(ids, signal),
-        p.onError,
+    const { ids } = p.sel,
+        subject = JSON.stringify(['spans', ids]);
+    const { result, error, stale, took } = useQuery(
+        {
+            subject,
+            version: `${subject} ${p.again.timer}`,
+            again: p.again.user,
+            run: async (signal) => ({ ids, found: await spansOf(ids, signal) }),
+            onError: p.onError,
+        },
+        false,
     );
-    const what = ids.trace && ids.span ? 'span of this trace' : ids.span ? 'span' : 'trace';
-    return error ? (
-        <p class="empty big" role="alert">
-            The trace cannot be shown: {error}.
-        </p>
-    ) : !result ? (
-        <p class="empty big">Loading …</p>
-    ) : !result.rows.length ? (
-        <p class="empty big" data-nothing>
-            No sample of this {what} is stored.
-        </p>
-    ) : (
-        <>
-            {result.partial && (
-                <div class="notice" role="status">
-                    The list is incomplete: {result.why}.
-                </div>
+    useEffect(() => p.onTook(took), [took]);
+    const of = error && stale ? ids : (result?.ids ?? ids), // the ids of what is shown
+        what = of.trace && of.span ? 'span of this trace' : of.span ? 'span' : 'trace',
+        found = result?.found;
+    return (
+        <ResultFrame stale={stale && !error} failed="" wanted={idsText(ids)} shown={idsText(of)}>
+            <Head ids={of} go={p.go} />
+            {error && (!found || stale) ? (
+                <p class="empty big" role="alert">
+                    The trace cannot be shown: {error}.
+                </p>
+            ) : !found ? (
+                <p class="empty big">Loading …</p>
+            ) : !found.rows.length ? (
+                <p class="empty big" data-nothing>
+                    No sample of this {what} is stored.
+                </p>
+            ) : (
+                <>
+                    <NotRefreshed what="This page" error={error} />
+                    {found.partial && (
+                        <div class="notice" role="status">
+                            The list is incomplete: {found.why}.
+                        </div>
+                    )}
+                    <Spans found={found} ids={of} again={p.again} go={p.go} onError={p.onError} />
+                </>
             )}
-            <Spans found={result} ids={ids} again={p.again} go={p.go} onError={p.onError} />
-        </>
+        </ResultFrame>
     );
 }
 
@@ -200,34 +251,7 @@ export function TracePage(p: TraceProps) {
     return (
         <div class="page" data-page="trace">
             <div class="trace-head">
-                <TraceSearch onIds={(found) => p.go({ ids: found })} />
-                {ids.trace && (
-                    <span>
-                        trace{' '}
-                        {ids.span ? (
-                            <button
-                                class="link mono"
-                                data-id="trace"
-                                title="The whole trace"
-                                onClick={() => p.go({ ids: { trace: ids.trace, span: '' } })}
-                            >
-                                {ids.trace}
-                            </button>
-                        ) : (
-                            <code data-id="trace">{ids.trace}</code>
-                        )}
-                    </span>
-                )}
-                {ids.span && (
-                    <span>
-                        span <code data-id="span">{ids.span}</code>
-                    </span>
-                )}
-                {(ids.trace || ids.span) && (
-                    <button class="link" data-do="all-traces" onClick={() => p.go({ ids: NO_IDS })}>
-                        all traces
-                    </button>
-                )}
+                <TraceSearch onIds={(next) => p.go({ ids: next })} />
             </div>
             {ids.trace || ids.span ? <OneTrace {...p} /> : <TraceList {...p} />}
         </div>

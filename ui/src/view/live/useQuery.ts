@@ -1,46 +1,25 @@
-// The result of a query that a view sends by itself.
-import { useEffect, useState } from 'preact/hooks';
+// The result of the query of a view (live/runner.ts), kept up to date while the view is shown.
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { Cache, Queried, Runner, Query } from '../../live/runner';
 
-export interface Queried<T> {
-    result: T | null; // the previous result until the new query has one
-    error: string;
+const cache = new Cache();
+
+let pressed = false;
+addEventListener('pointerdown', () => (pressed = true), true);
+for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => (pressed = false), true);
+addEventListener('blur', () => (pressed = false));
+
+/** New data must not move what the user is dragging over: they wait until no button is pressed. */
+async function released(): Promise<void> {
+    while (pressed) await new Promise((done) => setTimeout(done, 50));
 }
 
-const CACHED = 8;
-/** The latest results: a view that is created again, because a part of the time was selected, has its picture at
- *  once. */
-const cache = new Map<string, unknown>();
-
-function store(key: string, result: unknown): void {
-    cache.delete(key);
-    cache.set(key, result);
-    if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
-}
-
-/** Runs the query again when the key, which identifies it, changes. The previous query is aborted. */
-export function useQuery<T>(
-    key: string,
-    run: (signal: AbortSignal) => Promise<T>,
-    onError: (e: unknown) => void,
-): Queried<T> {
-    const [state, setState] = useState<Queried<T>>({ result: (cache.get(key) as T) ?? null, error: '' });
-    useEffect(() => {
-        const known = cache.get(key) as T | undefined;
-        if (known) return setState((f) => (f.result === known ? f : { result: known, error: '' }));
-        const stop = new AbortController();
-        run(stop.signal).then(
-            (result) => {
-                if (stop.signal.aborted) return;
-                store(key, result);
-                setState({ result, error: '' });
-            },
-            (e: Error) => {
-                if (stop.signal.aborted) return;
-                setState({ result: null, error: e.message });
-                onError(e);
-            },
-        );
-        return () => stop.abort();
-    }, [key]);
-    return state;
+/** Queries again when the subject or the version changes. `cached`: a view that is opened again shows its previous result, and
+ *  queries only if the version differs. */
+export function useQuery<T>(w: Query<T>, cached = true): Queried<T> {
+    const [, redraw] = useState(0),
+        [runner] = useState(() => new Runner<T>(() => redraw((n) => n + 1), cached ? cache : null, released));
+    useLayoutEffect(() => runner.want(w));
+    useLayoutEffect(() => () => runner.close(), []);
+    return runner.state(w);
 }

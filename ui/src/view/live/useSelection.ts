@@ -1,57 +1,34 @@
-// The selection, stored in the address: each action of the user is an entry of the browser's history.
-import { useEffect, useState } from 'preact/hooks';
+// The selection, stored in the query part of the address.
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import { Selection, linkedIds, readAddress, writeAddress } from '../../live/selection';
 import { timelessFragment } from '../../state';
+import { Address, changeAddress, replaceAddress, useAddress } from '../address';
 
 /** `fragment` is the new state of the viewer, if it changes too. */
 export type Go = (p: Partial<Selection>, fragment?: string) => void;
 
-/** Reads the address. Links to traces that other tools create are converted. */
-function atFirst(): Selection {
-    const ids = linkedIds(location.search, location.hash),
-        sel = readAddress(location.search);
-    if (!ids || sel.page === 'trace') return sel;
-    const found: Selection = { ...readAddress(''), page: 'trace', ids };
-    history.replaceState(null, '', writeAddress(found));
-    return found;
+/** Converts links to traces that other tools create; null: this is none. */
+function linked(a: Address): Address | null {
+    const ids = linkedIds(a.search, a.hash);
+    if (!ids || readAddress(a.search).page === 'trace') return null;
+    return { search: writeAddress({ ...readAddress(''), page: 'trace', ids }), hash: '' };
 }
 
-/** `onFragment` is called when the fragment may have changed. */
-export function useSelection(onFragment: (f: string) => void): [Selection, Go, (r: Selection['range']) => void] {
-    const [sel, setSel] = useState(atFirst);
-    useEffect(() => {
-        const back = () => {
-            const here = atFirst();
-            setSel((s) => (writeAddress(s) === writeAddress(here) ? s : here));
-            onFragment(location.hash);
-        };
-        addEventListener('popstate', back);
-        addEventListener('hashchange', back);
-        return () => {
-            removeEventListener('popstate', back);
-            removeEventListener('hashchange', back);
-        };
-    }, []);
+export function useSelection(): [Selection, Go, Address] {
+    const here = useAddress(),
+        link = linked(here),
+        { search } = link ?? here,
+        sel = useMemo(() => readAddress(search), [search]);
+    useLayoutEffect(() => {
+        if (link) replaceAddress(link);
+    }, [link?.search]);
     const go: Go = (p, fragment) => {
-        const next = { ...sel, ...p },
-            same = !('selector' in p || 'range' in p || 'against' in p);
-        const address = writeAddress(next) || location.pathname,
-            hash =
-                fragment !== undefined
-                    ? fragment && `#${fragment}`
-                    : same
-                      ? location.hash
-                      : timelessFragment(location.hash);
-        if (address !== (location.search || location.pathname)) history.pushState(null, '', address + hash);
-        else if (hash !== location.hash) history.replaceState(null, '', address + hash);
-        onFragment(hash);
-        setSel(next);
+        const same = !('selector' in p || 'range' in p || 'against' in p),
+            kept = same ? here.hash : timelessFragment(here.hash);
+        changeAddress({
+            search: writeAddress({ ...sel, ...p }),
+            hash: fragment === undefined ? kept : fragment && `#${fragment}`,
+        });
     };
-    /** Fixes the time range, so that it no longer moves with the clock. */
-    const pin = (range: Selection['range']) => {
-        const next = { ...sel, range };
-        history.replaceState(null, '', writeAddress(next) + location.hash);
-        setSel(next);
-    };
-    return [sel, go, pin];
+    return [sel, go, here];
 }
