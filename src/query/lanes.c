@@ -2,8 +2,8 @@
  * the samples, then sorted by lane and time. */
 #include "query/timeline.h"
 
+#include "query/extent.h"
 #include "query/internal.h"
-#include "wire/carried.h"
 
 #include "base/ban.h"
 
@@ -13,19 +13,6 @@ typedef struct laying {
     thread_lanes *out;
     u32s thread_of; /* by event: its thread */
 } laying;
-
-/* Returns whether the values are the durations of the observations. */
-static bool has_intervals(const view_part *p)
-{
-    const dict *d = &p->m->dict;
-    if (str_eq(dict_str(d, p->p->sample_type.type), STR("off_cpu"))) return true;
-    for (uint32_t i = 0; i < p->p->attrs.n; i++) {
-        const attribute *x = &d->attributes.v[refs_at(&d->attr_refs, p->p->attrs)[i]];
-        if (x->value.kind == ANY_BOOL && str_eq(dict_str(d, x->key), STR(KILN_ATTR_EVENT_INTERVAL)))
-            return x->value.i != 0;
-    }
-    return false;
-}
 
 static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err *e)
 {
@@ -118,7 +105,7 @@ bool thread_lanes_of(const view *v, arena *a, thread_lanes *out, err *e)
     if (!thread_table_init(&out->threads, a, e)) return false;
     for (uint32_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
-        bool intervals = has_intervals(p);
+        bool intervals = extent_of(p->m, p->p).kind == EXTENT_AFTER;
         out->intervals |= intervals;
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++)
             if (!add_row(&x, k, (uint32_t)i, intervals, e)) return false;

@@ -1,6 +1,7 @@
 /* Sums the samples of each span by type and thread. */
 #include "query/timeline.h"
 
+#include "query/extent.h"
 #include "query/internal.h"
 
 #include "base/ban.h"
@@ -46,7 +47,8 @@ static bool row_of(finding *x, const link_ids *l, uint32_t type, uint32_t thread
     return true;
 }
 
-static bool add_sample(finding *x, const profile *p, uint32_t type, const sample *s, err *e)
+static bool add_sample(finding *x, const profile *p, const extent *length, uint32_t type,
+                       const sample *s, err *e)
 {
     uint32_t thread, state;
     span_row *r;
@@ -59,6 +61,10 @@ static bool add_sample(finding *x, const profile *p, uint32_t type, const sample
     for (uint32_t i = 0; i < s->n_times; i++) {
         if (!r->first || s->times[i] < r->first) r->first = s->times[i];
         if (s->times[i] > r->last) r->last = s->times[i];
+        uint64_t start, end;
+        extent_at(length, s, i, &start, &end);
+        if (!r->end || start < r->start) r->start = start;
+        if (end > r->end) r->end = end;
     }
     return true;
 }
@@ -82,11 +88,12 @@ bool spans_of(const model *m, stopper *stop, arena *a, span_rows *out, err *e)
         const profile *p = &m->profiles.v[i];
         uint32_t type;
         if (!p->link) continue;
+        extent length = extent_of(m, p);
         if (!type_of(&x, p, &type, e)) return false;
         for (size_t k = 0; k < p->n_samples; k++) {
             sample s = sample_at(m, p, k);
             if (!stopper_step(stop, 1, e)) return false;
-            if (!add_sample(&x, p, type, &s, e)) return false;
+            if (!add_sample(&x, p, &length, type, &s, e)) return false;
         }
     }
     if (out->v.n) qsort(out->v.v, out->v.n, sizeof *out->v.v, by_samples);

@@ -123,6 +123,7 @@ typedef struct span_row {
     int64_t sum;           /* saturates */
     uint64_t n_samples;
     uint64_t first, last; /* times of its first and last observation; 0 when there are none */
+    uint64_t start, end;  /* of the time that the observations stand for (query/extent.h) */
 } span_row;
 
 typedef struct span_type {

@@ -155,6 +155,42 @@ static void count_stack(recorder *r, const bpf_event *v)
     r->n.guessed += v->stack.guesses * v->count;
 }
 
+/* ---- CPU time ---- */
+
+/* The thread's last CPU sample; NULL: it was delivered. */
+static agent_sample *last_sample(const space *s, const space_thread *t)
+{
+    return t->last && s->batch ? &s->batch->samples.v[t->last - 1] : NULL;
+}
+
+/* Notes whether the thread still has the span of its last sample. */
+static void follow_span(const space *s, space_thread *t, const bpf_event *v)
+{
+    const agent_sample *last = last_sample(s, t);
+    agent_link old = {{0}, {0}}, now = {{0}, {0}};
+    if (last && last->link) old = s->batch->links.v[last->link];
+    if (v->span && v->span->has_ids) {
+        memcpy(now.trace_id, v->span->trace_id, sizeof now.trace_id);
+        memcpy(now.span_id, v->span->span_id, sizeof now.span_id);
+    }
+    t->holds = last && !memcmp(&old, &now, sizeof old);
+    if (t->holds) t->held = v->on_ns;
+}
+
+/* Gives the thread's last sample the part of `ns` that its span used, of the CPU time that ends at
+ * this event.  Without a sample of its own, another span leaves its time to the next sample: only
+ * samples say which stacks use CPU time.  Returns the rest. */
+static uint64_t give_back(feed *f, const space *s, const space_thread *t, const bpf_event *v,
+                          uint64_t ns)
+{
+    agent_sample *last = last_sample(s, t);
+    uint64_t from = v->on_ns > ns ? v->on_ns - ns : 0;
+    if (!last || t->held <= from || t->held > v->on_ns) return ns;
+    last->value += (int64_t)(t->held - from);
+    f->r->n.cpu_ns += t->held - from;
+    return v->on_ns - t->held;
+}
+
 /* A sample represents the CPU time since the thread's last one, so that CPU time and waits add up to
  * the wall time.  Without the clock of the switches, it represents a period. */
 static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
@@ -162,9 +198,12 @@ static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
     recorder *r = f->r;
     observation x = observe(r, v, SAMPLE_CPU);
     uint64_t before = r->n.cpu_samples;
+    follow_span(s, t, v);
+    if (!t->holds) x.value = (int64_t)give_back(f, s, t, v, v->value);
     x.value += (int64_t)t->owed;
     t->owed = 0;
     recorder_put(r, s, t, &x);
+    follow_span(s, t, v);
     if (r->n.cpu_samples > before) r->n.cpu_samples += v->count - 1;
 }
 
@@ -184,6 +223,7 @@ static void take_initial(feed *f, space *s, space_thread *t, const bpf_event *v,
 static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     observation x = observe(f->r, v, SAMPLE_OFF_CPU);
+    follow_span(s, t, v);
     if (v->started_blocked && !x.has_stack) take_initial(f, s, t, v, &x);
     uint64_t all = v->duration_ns, ready = v->state == 'R' ? 0 : v->runnable_ns;
     if (!all) return;
@@ -208,11 +248,13 @@ static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
  * waited. */
 static void take_rest(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
-    uint64_t rest = t->owed + v->rest_ns;
+    agent_sample *last = last_sample(s, t);
+    bool same = last && t->holds;
+    uint64_t rest = t->owed + (same ? v->rest_ns : give_back(f, s, t, v, v->rest_ns));
     t->owed = 0;
     if (!rest) return;
-    if (t->last && s->batch) {
-        s->batch->samples.v[t->last - 1].value += (int64_t)rest;
+    if (same) {
+        last->value += (int64_t)rest;
         f->r->n.cpu_ns += rest;
         return;
     }

@@ -15,8 +15,10 @@ enum { SPACE_NAME = 64, RULED_MAX = 64 };
 
 typedef struct space_thread {
     agent_thread about;
-    uint64_t owed;       /* CPU time for its next sample to represent */
-    size_t last;         /* index + 1 of its last CPU sample in the batch; 0: none */
+    uint64_t owed; /* CPU time for its next sample to represent */
+    uint64_t held; /* bpf_event.on_ns at its latest event with the span of its last CPU sample */
+    bool holds;    /* its latest event had that span */
+    size_t last;   /* index + 1 of its last CPU sample in the batch; 0: none */
     uint32_t last_stack; /* stack of its last wait in the batch + 1; 0: none */
     uint64_t ended_at;   /* 0: it runs */
     bool named;

@@ -5,7 +5,8 @@
 api_handler api_labels, api_series, api_profiles; /* api_lists.c */
 api_handler api_services;                         /* api_services.c */
 api_handler api_profile, api_original;            /* api_profile.c */
-api_handler api_spans;                            /* api_spans.c */
+api_handler api_spans, api_traces;                /* api_spans.c */
+api_handler api_bill;                             /* api_bill.c */
 api_handler api_store;                            /* api_store.c */
 api_handler api_tree, api_top;                    /* api_graph.c */
 api_handler api_diff;                             /* api_diff.c */

@@ -6,6 +6,7 @@
 #include "base/stopper.h"
 #include "net/spill.h"
 #include "query/select.h"
+#include "query/threads.h"
 #include "server/response.h"
 #include "store/params.h"
 #include "server/routes.h"
@@ -102,6 +103,10 @@ void query_put_series(response_node *in, const store_series *s);
 void query_put_profile(response_node *in, const store_profile *p);
 /* Adds "series" and "profiles": the newest `max` of the selection (api_lists.c). */
 NODISCARD bool query_put_profiles(query *k, uint64_t max, err *e);
+/* Adds "resources" and "threads" (api_spans.c). */
+NODISCARD bool query_put_threads(query *k, const thread_table *t, err *e);
+/* Returns n bytes as hex digits; sets k->w.failed when out of memory. */
+str query_hex(query *k, const uint8_t *p, size_t n);
 /* Adds "resources": a list of attributes. */
 void query_put_resources(query *k, const resource *const *v, size_t n);
 /* Returns the bytes of one number of a column in the response's encoding, when all numbers are in

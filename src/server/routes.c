@@ -83,7 +83,19 @@ const api_route api_routes[] = {
      "the traces and spans of the selected samples, with amounts",
      "series:[@series] profiles:[@profile] types:[type:text unit:text] resources:[attributes] "
      "threads:{name:texts thread_id:ints process_id:ints resource:ints} spans:{trace_id:texts "
-     "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints} all:int",
+     "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints start:ints "
+     "end:ints} all:int",
+     NULL},
+    {"traces", api_traces, COMMON | API_P(LIMIT) | API_P(MIN_DURATION) | API_P(SORT),
+     "the traces of the selected samples, with their durations",
+     "traces:[trace_id:hex first:int duration:int spans:int samples:int services:texts] all:int",
+     NULL},
+    {"bill", api_bill, COMMON | API_P(LIMIT),
+     "the bill of a trace or span: on-CPU, waiting by reason, ready, in other spans, unaccounted",
+     "period:int off_cpu:bool resources:[attributes] threads:{name:texts thread_id:ints "
+     "process_id:ints resource:ints} spans:{trace_id:texts span_id:texts thread:ints first:ints "
+     "last:ints wall:ints} reasons:[kind:text state:text detail:text syscall:text] "
+     "parts:{span:ints reason:ints sum:ints observations:ints} all:int",
      NULL},
     {"counts", api_counts, COMMON | API_P(STEP) | API_P(LABEL) | API_P(SPLIT),
      "sums and observation counts over time, by a label",

@@ -79,7 +79,10 @@ typedef enum api_kind {
     X(SUMS, "sums", API_FLAG, "1", "one sample for each stack and set of attributes")              \
     X(ATTRIBUTES, "attributes", API_FLAG, "0", "0 with sums=1: one sample for each stack")         \
     X(GZIP, "gzip", API_FLAG, "1", "compress the file")                                            \
-    X(FROM, "from", API_TEXT, "old name", "the saved selection to rename; the body is then ignored")
+    X(FROM, "from", API_TEXT, "old name",                                                          \
+      "the saved selection to rename; the body is then ignored")                                   \
+    X(MIN_DURATION, "min_duration", API_DURATION, "100ms", "only traces that last so long")        \
+    X(SORT, "sort", API_WORD, "duration|time|samples", "order of traces, largest or latest first")
 
 enum {
 #define X(id, name, kind, example, what) API_I_##id,

@@ -78,12 +78,12 @@ async function refreshes(url, proxy, mine) {
     await test(proxy, 'traces, profiles, threads, heat map: a slow query ends before the next one, its result stays', async () => {
         await sendMore(url);
         const took = 7000, // longer than the interval of refreshes
-            views = { spans: '&page=trace', profiles: '&page=profiles', lanes: '#view=lanes', heat: '#view=heat' };
+            views = { traces: '&page=trace', profiles: '&page=profiles', lanes: '#view=lanes', heat: '#view=heat' };
         proxy.log.length = 0;
         proxy.delay = (path) => (path.replace('/api/v1/', '') in views ? took : 0);
         const watch = async ([name, rest]) => {
             const page = await newPage({}, mine),
-                shown = '[data-nothing], [data-span], [data-profile], .view canvas',
+                shown = '[data-nothing], [data-trace], [data-profile], .view canvas',
                 log = () => proxy.log.filter((r) => r.path === `/api/v1/${name}`);
             await page.goto(`${proxy.url}/${RUN}${rest}`);
             await until(page, (s) => document.querySelector(s), shown, `${name}: nothing is shown`);

@@ -246,7 +246,7 @@ async function lanes(url, page, mine) {
             now = await canvasBox(page); // there is a line above it now
         await page.mouse.move(
             now.x + now.width * x((one.time - at('2025-11-03T09:13:35Z')) / 1e3) + 1,
-            now.y + 24 + 11,
+            now.y + 24 + 15 + 11, // axis, spans, half of a row
         );
         await there(page, '.tip', 'no tip');
         const [name, leaf, value, time] = await page.$eval('.tip', (t) => [...t.children].map((c) => c.textContent)),
@@ -312,7 +312,7 @@ async function traces(url, page) {
         await page.keyboard.press('Enter');
         await textIs(page, '[data-nothing]', /No sample of this trace/, 'a trace that is not there');
         await open(page, url, `${ALL}&page=trace`);
-        await there(page, '[data-span]', 'no list without an id');
+        await there(page, '[data-trace]', 'no list without an id');
     });
     await check('flame chart: the boxes of a trace begin and end as sent', async () => {
         await open(page, url, `#trace=${trace}`);
@@ -346,14 +346,14 @@ async function limits(url, mine) {
                 json: { ...(await r.json()), partial: true, why: 'the 20 s are over' },
             });
         };
-        for (const name of ['heat', 'lanes', 'counts', 'spans']) await page.route(`**/api/v1/${name}?*`, cut);
+        for (const name of ['heat', 'lanes', 'counts', 'traces']) await page.route(`**/api/v1/${name}?*`, cut);
         await open(page, url, `${CPU}#view=heat`);
         await textIs(page, '.view .notice', /The heat map is incomplete: the 20 s are over/, 'heat');
         await textIs(page, 'body', /The chart is incomplete: the 20 s are over/, 'counts');
         await page.click('[data-tab=lanes]');
         await textIs(page, '.view .notice', /The list is incomplete: the 20 s are over/, 'lanes');
         await page.click('[data-goto=trace]');
-        await textIs(page, '.page .notice', /The list is incomplete: the 20 s are over/, 'spans');
+        await textIs(page, '.page .notice', /The list is incomplete: the 20 s are over/, 'traces');
         await page.unroute('**/api/v1/heat?*');
         const reject = (route) =>
             route.fulfill({ status: 503, json: { error: 'the answer does not fit the memory budget' } });

@@ -27,6 +27,7 @@ import {
     there,
     viewIs,
 } from './kit.mjs';
+import { bill } from './live-bill.mjs';
 import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
 import { chart } from './live-chart.mjs';
 import { drag, views } from './live-views.mjs';
@@ -363,6 +364,13 @@ async function person(url) {
     await page.close();
 }
 
+async function billed() {
+    const url = await serve('billed'),
+        page = await newPage({}, new RegExp(`^(${url}/|data:|about:|blob:)`));
+    await bill(url, page);
+    await page.close();
+}
+
 async function guarded() {
     const read = join(dir, 'read'),
         write = join(dir, 'write');
@@ -396,6 +404,7 @@ try {
     if ((await fetch(url)).status === 501) skip('this kiln was built without the page of the server');
     writeFileSync(join(dir, 'nothing.bin'), Buffer.from([1, 2, 3, 255, 254, 0, 9]));
     await person(url);
+    await billed();
     await guarded();
     console.log(`1..${result().n}`);
 } finally {

@@ -262,6 +262,8 @@ static void test_spans(void **state)
     assert_u64(s.v.v[0].n_samples, 3);
     assert_u64(s.v.v[0].first, BEGIN + 10000000);
     assert_u64(s.v.v[0].last, BEGIN + 30000000);
+    assert_u64(s.v.v[0].start, BEGIN + 10000000 - 5); /* wall: the value is the time before */
+    assert_u64(s.v.v[0].end, BEGIN + 30000000);
     assert_int_equal(s.v.v[0].link.span_id[0], 1);
     assert_true(str_eq(s.threads.v.v[s.v.v[0].thread].name, STR("b")));
     assert_true(str_eq(s.types.v[s.v.v[0].type].type, STR("wall")));

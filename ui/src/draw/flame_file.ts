@@ -75,7 +75,7 @@ export function svgOf(p: Picture): string {
                 const left = Math.max(px, 0),
                     w = Math.min(px + pw, width) - left,
                     hit = !!p.match?.[t.frame[i]],
-                    name = p.frames.label[t.frame[i]],
+                    name = p.frames.name[t.frame[i]],
                     text = fitter.name(name, w - 10);
                 const tip = `${name}\n${withUnit(t.total[i], p.unit)}, ${percent(t.total[i], t.total[0])}`;
                 out.push(

@@ -12,6 +12,7 @@ export interface LaneScene {
     theme: 'light' | 'dark';
     ink: { text: string; dim: string; line: string; faint: string };
     left: number; // x of the start; names are to the left of it
+    strip: number; // height above each row, for spans; 0: none
     width: number;
     chosen: [number, number] | null; // the selected range, ns after the base
     hover: { lane: number; i: number } | null;
@@ -39,6 +40,8 @@ export function colorOf(group: string, theme: 'light' | 'dark', strength = 1): s
         : oklch(0.93 - 0.25 * k, 0.03 + 0.09 * k, hue);
 }
 
+/** The height of a row and the strip above it. */
+export const laneHeight = (s: { strip: number }): number => ROW + s.strip;
 export const xOf = (s: LaneScene, ns: number): number => s.left + (ns / s.lanes.length) * (s.width - s.left);
 export const nsAt = (s: LaneScene, x: number): number => ((x - s.left) / (s.width - s.left)) * s.lanes.length;
 
@@ -50,9 +53,10 @@ const widthOf = (s: LaneScene, lane: Lane, i: number): number => {
 
 /** Returns the box nearest to a point, within two pixels. */
 export function laneAt(s: LaneScene, x: number, y: number): { lane: number; i: number } | null {
-    const at = Math.floor((y - TOP) / ROW),
+    const at = Math.floor((y - TOP) / laneHeight(s)),
         lane = s.lanes.lanes[at];
     if (!lane || y < TOP) return null;
+    if ((y - TOP) % laneHeight(s) < s.strip) return { lane: at, i: -1 };
     const t = nsAt(s, x);
     let lo = 0,
         hi = lane.time.length;
@@ -71,7 +75,7 @@ export function laneAt(s: LaneScene, x: number, y: number): { lane: number; i: n
 
 export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
     const { lanes } = s,
-        height = TOP + lanes.lanes.length * ROW,
+        height = TOP + lanes.lanes.length * laneHeight(s),
         fit = new Fitter((t) => g.measureText(t).width);
     g.clearRect(0, 0, s.width, height + 4);
     g.font = '11px system-ui, sans-serif';
@@ -85,7 +89,7 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
     }
     const strongest = lanes.step ? lanes.lanes.reduce((m, l) => Math.max(m, ...Array.from(l.value, Math.abs)), 0) : 0;
     lanes.lanes.forEach((lane, k) => {
-        const y = TOP + k * ROW;
+        const y = TOP + k * laneHeight(s) + s.strip;
         g.globalAlpha = 1;
         g.fillStyle = s.ink.text;
         g.font = '12px system-ui, sans-serif';

@@ -21,6 +21,9 @@ interface Raw {
     why?: string;
 }
 
+export const laneName = (thread: string, id: number): string =>
+    thread && id >= 0 ? `${thread} (${id})` : thread || (id >= 0 ? `thread ${id}` : 'all samples');
+
 const most = (a: Lane, b: Lane) => b.n - a.n || (a.name < b.name ? -1 : 1);
 
 async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSignal): Promise<Lanes> {
@@ -35,7 +38,7 @@ async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSign
             to = from + l.n[i],
             part = (c: Column) => c.slice(from, to);
         return {
-            name: thread && id >= 0 ? `${thread} (${id})` : thread || (id >= 0 ? `thread ${id}` : 'all samples'),
+            name: laneName(thread, id),
             thread,
             n: l.n[i],
             sum: l.sum[i],

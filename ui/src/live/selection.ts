@@ -1,6 +1,7 @@
 // The selection of the live page, and how the page address stores it. The fragment (state.ts) stores the state of the viewer.
 import { EVERYTHING, Range, Span, absolute, lastOf, readTime, shifted } from './range';
 import { Selector, readSelector, writeSelector } from './selector';
+import { TraceChoice, readTraces, writeTraces } from './traces';
 
 export type Page = 'services' | 'explore' | 'profiles' | 'trace' | 'health';
 const PAGES: Page[] = ['services', 'explore', 'profiles', 'trace', 'health'];
@@ -14,6 +15,9 @@ export interface Ids {
     span: string; // 16
 }
 export const NO_IDS: Ids = { trace: '', span: '' };
+
+export const idsText = (i: Ids): string =>
+    [i.trace && `trace ${i.trace}`, i.span && `span ${i.span}`].filter(Boolean).join(', ');
 
 /** Reads ids as other tools write them: 32 or 16 hex digits, with or without dashes, or a traceparent. null: not an
  *  id. */
@@ -53,6 +57,7 @@ export interface Selection {
     refresh: number; // s; 0: no automatic refresh
     ids: Ids; // for the page of a trace
     by: string | null; // the label that the chart is stacked by; empty: none, null: the default
+    traces?: TraceChoice; // for the list of traces
 }
 
 export const REFRESH = [0, 5, 15, 60];
@@ -65,6 +70,7 @@ const unnamed = (q: URLSearchParams): Page =>
 export function readAddress(search: string): Selection {
     const q = new URLSearchParams(search),
         page = q.get('page') as Page,
+        traces = readTraces(q),
         against = q.get('against');
     const range = (from: string, to: string, or: Range): Range =>
         q.has(from) || q.has(to) ? { from: q.get(from) ?? '', to: q.get(to) ?? '' } : or;
@@ -81,6 +87,7 @@ export function readAddress(search: string): Selection {
         refresh: REFRESH.find((r) => String(r) === q.get('refresh')) ?? 0,
         ids: (page === 'trace' && linkedIds(search, '')) || NO_IDS,
         by: q.get('by'),
+        ...(traces && { traces }),
     };
 }
 
@@ -125,6 +132,7 @@ export function writeAddress(s: Selection): string {
         }
     }
     if (s.by !== null) q.set('by', s.by);
+    if (s.traces) writeTraces(q, s.traces);
     if (s.refresh) q.set('refresh', String(s.refresh));
     if ((s.page === 'explore' || s.page === 'services') && unnamed(q) !== s.page) q.set('page', s.page);
     const text = q.toString();

@@ -88,3 +88,7 @@ export const withValue = (s: Selector, key: string, value: string | null): Selec
         ...s.matchers.filter((m) => m.key !== key || m.op !== '='),
     ],
 });
+
+/** Requires this trace and span. */
+export const withIds = (s: Selector, ids: { trace: string; span: string }): Selector =>
+    withValue(withValue(s, 'span_id', ids.span), 'trace_id', ids.trace);

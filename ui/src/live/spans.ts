@@ -1,5 +1,5 @@
 // The query for the samples of a trace or a span.
-import { Params, getColumns } from './client';
+import { getColumns } from './client';
 import { Column } from './columns';
 import { Ids } from './selection';
 
@@ -44,9 +44,8 @@ interface Raw {
 
 const MOST = 1000;
 
-/** `of` selects samples when there is no id. */
-export async function spansOf(ids: Ids, of: Params, signal?: AbortSignal): Promise<SpansAnswer> {
-    const a = await getColumns<Raw>('spans', { ...of, trace_id: ids.trace, span_id: ids.span, limit: MOST }, signal),
+export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnswer> {
+    const a = await getColumns<Raw>('spans', { trace_id: ids.trace, span_id: ids.span, limit: MOST }, signal),
         { spans: s, threads: t } = a;
     const threadName = (i: number) => {
         const id = t.thread_id[i];

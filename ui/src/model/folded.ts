@@ -9,7 +9,7 @@ export function foldedOf(t: Tree, f: Frames): string {
     const path: string[] = [],
         lines: string[] = [];
     const walk = (i: number) => {
-        if (i) path[t.depth[i] - 1] = word(f.label[t.frame[i]]);
+        if (i) path[t.depth[i] - 1] = word(f.name[t.frame[i]]);
         if (t.self[i]) {
             const stack = path.slice(0, t.depth[i]).join(';') || '[unknown]';
             lines.push(`${stack.replace(/^#/, '_')} ${BigInt(Math.round(t.self[i]))}\n`);
@@ -28,6 +28,6 @@ export function foldedOf(t: Tree, f: Frames): string {
 /** The stack of a node as text, innermost function first, one per line. */
 export function stackText(t: Tree, f: Frames, node: number): string {
     const lines: string[] = [];
-    for (let i = node; i > 0; i = t.parent[i]) lines.push(f.label[t.frame[i]]);
+    for (let i = node; i > 0; i = t.parent[i]) lines.push(f.name[t.frame[i]]);
     return lines.join('\n');
 }

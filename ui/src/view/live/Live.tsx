@@ -5,12 +5,13 @@ import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
 import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
-import { writeSelector } from '../../live/selector';
+import { withIds, writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
 import { count } from '../../model/units';
 import { App, Around } from '../App';
 import { address, changeAddress } from '../address';
 import { useMedia } from '../hooks';
+import { ChartMark } from './ChartMark';
 import { ResultFrame, Failed } from './ResultFrame';
 import { OtherSide } from './Compare';
 import { HealthPage } from './HealthPage';
@@ -132,6 +133,7 @@ export function Live() {
         base: results.session.names.timeBase,
         again: again.user,
         onSpan: (s: [number, number]) => go({ range: absolute(s) }),
+        onIds: (ids: Ids) => go({ selector: withIds(sel.selector, ids) }),
         onError,
     };
     const around: Around = {
@@ -267,16 +269,18 @@ export function Live() {
             ) : (
                 <ResultFrame {...shown!}>
                     {results.counts && results.chart && (
-                        <LiveSeries
-                            results={results}
-                            by={sel.by}
-                            again={again.user}
-                            theme={theme}
-                            onBy={(by) => go({ by })}
-                            onSelector={(selector) => go({ selector })}
-                            onError={onError}
-                            onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
-                        />
+                        <ChartMark span={results.chart} part={needs.part}>
+                            <LiveSeries
+                                results={results}
+                                by={sel.by}
+                                again={again.user}
+                                theme={theme}
+                                onBy={(by) => go({ by })}
+                                onSelector={(selector) => go({ selector })}
+                                onError={onError}
+                                onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
+                            />
+                        </ChartMark>
                     )}
                     {results.undated && (
                         <div class="notice" role="status" data-undated>

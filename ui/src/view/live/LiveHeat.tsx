@@ -3,6 +3,7 @@ import { Results, timeOf } from '../../live/load';
 import { heatOver } from '../../live/heat';
 import { withLabels } from '../../live/selector';
 import { Span } from '../../live/range';
+import { Ids } from '../../live/selection';
 import { TimeView } from '../App';
 import { HeatMap } from '../HeatView';
 import { ResultFrame, NotRefreshed, SELECTIONS } from './ResultFrame';
@@ -13,6 +14,7 @@ export interface LiveTimeProps extends TimeView {
     base: bigint; // the zero of `time`
     again: number;
     onSpan(s: Span): void;
+    onIds(ids: Ids): void; // shows only the samples of this span
     onError(e: unknown): void;
 }
 

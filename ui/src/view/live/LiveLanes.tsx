@@ -1,6 +1,8 @@
 // Threads over time. Dragging selects a time range, a click on a name selects that thread.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { LaneScene, ROW, TOP, colorOf, laneAt, nsAt, paintLanes, xOf } from '../../draw/lanes';
+import { LaneScene, TOP, colorOf, laneAt, laneHeight, nsAt, paintLanes, xOf } from '../../draw/lanes';
+import { STRIP, paintSpans, spanAt } from '../../draw/laneSpans';
+import { LaneSpan, laneSpans } from '../../live/laneSpans';
 import { lanesOver } from '../../live/lanes';
 import { timeOf } from '../../live/load';
 import { Span } from '../../live/range';
@@ -20,21 +22,25 @@ const GROUPS = 8, // most groups in the legend
 
 interface DrawnProps extends LiveTimeProps {
     found: Lanes;
+    spans: LaneSpan[];
 }
 
 function Drawn(p: DrawnProps) {
-    const { found, results } = p,
+    const { found, results, spans } = p,
+        strip = spans.length ? STRIP : 0,
         off = Number(found.base - p.base); // offset of the lanes from the session
     const box = useRef<HTMLDivElement>(null),
         canvas = useRef<HTMLCanvasElement>(null),
         size = useSize(box);
     const [pointed, setHover] = useState<{ of: Lanes; x: number; y: number; lane: number; i: number } | null>(null),
         hover = pointed?.of === found ? pointed : null;
+    const [pointedSpan, setHoverSpan] = useState<LaneSpan | null>(null),
+        hoverSpan = pointedSpan && spans.includes(pointedSpan) ? pointedSpan : null;
     const [drag, setDrag] = useState<[number, number] | null>(null); // pixels
     const [cursor, setCursor] = useState<(LaneCursor & { of: Lanes; anchor: number | null }) | null>(null), // moved by keys
         keyed = cursor?.of === found ? cursor : null;
     const groups = useMemo(() => groupsOf(found), [found]),
-        height = TOP + found.lanes.length * ROW;
+        height = TOP + found.lanes.length * laneHeight({ strip });
     const narrow = size.width < 600,
         left = narrow ? 96 : 170,
         shown = narrow ? 4 : GROUPS;
@@ -47,6 +53,7 @@ function Drawn(p: DrawnProps) {
             theme: p.theme,
             ink: { text: v('--ink'), dim: v('--dim'), line: v('--line'), faint: v('--faint') },
             left,
+            strip,
             width: size.width,
             chosen,
             hover: hover && !drag ? hover : null,
@@ -54,7 +61,12 @@ function Drawn(p: DrawnProps) {
     };
     useLayoutEffect(() => {
         if (canvas.current && size.width)
-            timed('draw', () => paintLanes(context(canvas.current!, size.width, height), scene()));
+            timed('draw', () => {
+                const g = context(canvas.current!, size.width, height),
+                    s = scene();
+                paintLanes(g, s);
+                paintSpans(g, s, spans, drag ? null : hoverSpan);
+            });
     });
     const at = (e: PointerEvent) => {
         const r = canvas.current!.getBoundingClientRect();
@@ -72,8 +84,11 @@ function Drawn(p: DrawnProps) {
                 [Math.min(...drag), Math.max(...drag)].map((x) => Math.round(nsAt(s, x)) + off) as [number, number],
             );
         else if (q.x < left) {
-            const lane = found.lanes[Math.floor((q.y - TOP) / ROW)];
+            const lane = found.lanes[Math.floor((q.y - TOP) / laneHeight(s))];
             if (lane?.thread) toggle(lane.thread);
+        } else {
+            const span = spanAt(s, spans, q.x, q.y);
+            if (span) p.onIds(span);
         }
         setDrag(null);
     };
@@ -104,7 +119,7 @@ function Drawn(p: DrawnProps) {
         const s = scene(),
             [from, end] = timeOf(keyed!),
             a = xOf(s, Math.min(from, keyed!.anchor ?? from));
-        return { left: a, top: TOP + keyed!.lane * ROW, width: xOf(s, end) - a, height: ROW };
+        return { left: a, top: TOP + keyed!.lane * laneHeight(s), width: xOf(s, end) - a, height: laneHeight(s) };
     };
     const boxText = (l: Lanes['lanes'][number], i: number): string =>
         [
@@ -198,10 +213,11 @@ function Drawn(p: DrawnProps) {
                         const q = at(e),
                             f = laneAt(scene(), q.x, q.y);
                         setHover(f && { of: found, x: e.clientX, y: e.clientY, ...f });
+                        setHoverSpan(spanAt(scene(), spans, q.x, q.y));
                         if (drag) setDrag([drag[0], Math.max(q.x, left)]);
                     }}
                     onPointerUp={up}
-                    onPointerLeave={() => setHover(null)}
+                    onPointerLeave={() => (setHover(null), setHoverSpan(null))}
                 />
                 {(drag ?? (chosen && chosen.map((t) => xOf(scene(), t)))) &&
                     (() => {
@@ -231,7 +247,16 @@ function Drawn(p: DrawnProps) {
                     ))}
                 </ul>
             </div>
-            {hover && lane && (
+            <SpanList spans={spans} lanes={found} onIds={p.onIds} />
+            {hover && hoverSpan && (
+                <Tip x={hover.x} y={hover.y}>
+                    <b class="mono">{hoverSpan.span}</b>
+                    <div class="dim">trace {hoverSpan.trace}</div>
+                    <div>{duration(hoverSpan.to - hoverSpan.from)}</div>
+                    <div class="dim">{utc(found.base + BigInt(Math.round(hoverSpan.from)), true)}</div>
+                </Tip>
+            )}
+            {hover && lane && !hoverSpan && (
                 <Tip x={hover.x} y={hover.y}>
                     {hover.i < 0 ? (
                         <>
@@ -249,22 +274,52 @@ function Drawn(p: DrawnProps) {
     );
 }
 
+const MOST_LISTED = 50;
+
+/** The spans as a list, for the keyboard and screen readers. */
+function SpanList({ spans, lanes, onIds }: { spans: LaneSpan[]; lanes: Lanes; onIds: LiveTimeProps['onIds'] }) {
+    if (!spans.length) return null;
+    const longest = [...spans].sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MOST_LISTED);
+    return (
+        <details class="lane-spans" data-spans={spans.length}>
+            <summary>
+                {count(spans.length)} {spans.length === 1 ? 'span' : 'spans'} above the threads
+                {spans.length > MOST_LISTED && `, the ${MOST_LISTED} longest`}
+            </summary>
+            <ul>
+                {longest.map((s) => (
+                    <li key={`${s.trace} ${s.span} ${s.lane}`} data-lane-span={s.span}>
+                        <button
+                            class="link mono"
+                            title={`Only this span of trace ${s.trace}`}
+                            onClick={() => onIds({ trace: s.trace, span: s.span })}
+                        >
+                            {s.span}
+                        </button>{' '}
+                        {lanes.lanes[s.lane].name}, {duration(s.to - s.from)}
+                    </li>
+                ))}
+            </ul>
+        </details>
+    );
+}
+
 export function LiveLanes(p: LiveTimeProps) {
     const { span } = p.results,
         selector = withLabels(p.results.selector, p.labels);
-    const {
-        result: found,
-        error,
-        stale,
-    } = useQuery({
+    const { result, error, stale } = useQuery({
         subject: JSON.stringify(['lanes', selector, timeOf(p.results)]),
         version: JSON.stringify(['lanes', selector, span]),
         again: p.again,
-        run: (signal) => lanesOver(selector, span!, p.results, signal),
+        run: async (signal) => {
+            const found = await lanesOver(selector, span!, p.results, signal);
+            return { found, spans: await laneSpans(selector, span!, found, signal) };
+        },
         onError: p.onError,
     });
-    if (error && (!found || stale)) return <p class="empty big">Threads cannot be shown: {error}.</p>;
-    if (!found) return <p class="empty big">Loading threads …</p>;
+    if (error && (!result || stale)) return <p class="empty big">Threads cannot be shown: {error}.</p>;
+    if (!result) return <p class="empty big">Loading threads …</p>;
+    const { found, spans } = result;
     return (
         <ResultFrame stale={stale} {...SELECTIONS}>
             <NotRefreshed what="The list of threads" error={error} />
@@ -274,7 +329,7 @@ export function LiveLanes(p: LiveTimeProps) {
                 </div>
             )}
             {found.lanes.length ? (
-                <Drawn {...p} found={found} />
+                <Drawn {...p} found={found} spans={spans} />
             ) : (
                 <p class="empty big">These samples have no timestamps: their senders sent sums.</p>
             )}

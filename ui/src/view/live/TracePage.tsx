@@ -1,13 +1,15 @@
-// A trace or a span: the services and times of its samples, and links to their flame graph.
+// A trace or a span: the services and times of its samples, its bill, and links to flame graphs. Without an id, the list of
+// traces.
 import { useEffect } from 'preact/hooks';
-import { where } from '../../live/queries';
 import { SpanRow, SpansAnswer, spanExtent, spansOf } from '../../live/spans';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
-import { Ids, Selection } from '../../live/selection';
+import { Ids, NO_IDS, Selection, idsText } from '../../live/selection';
 import { Matcher } from '../../live/selector';
 import { count, duration, utc, withUnit } from '../../model/units';
-import { ResultFrame, NotRefreshed } from './ResultFrame';
+import { Bill } from './Bill';
+import { NotRefreshed, ResultFrame } from './ResultFrame';
 import { TraceSearch } from './Picker';
+import { TraceList } from './TraceList';
 import { useQuery } from './useQuery';
 import { Again } from './useResults';
 import { Go } from './useSelection';
@@ -22,7 +24,6 @@ export interface TraceProps {
 }
 
 const is = (key: string, value: string): Matcher => ({ key, op: '=', value });
-const shortId = (id: string) => `${id.slice(0, 8)}…${id.slice(-8)}`;
 
 /** The position of a row within the time of all rows. */
 function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
@@ -37,7 +38,12 @@ function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
     );
 }
 
-function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProps['go'] }) {
+interface SpansProps extends Pick<TraceProps, 'again' | 'go' | 'onError'> {
+    found: SpansAnswer;
+    ids: Ids;
+}
+
+function Spans({ found, ids, again, go, onError }: SpansProps) {
     const { rows } = found,
         extent = spanExtent(rows),
         types = [...new Map(rows.map((r) => [`${r.type}/${r.unit}`, r])).values()],
@@ -55,59 +61,64 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
         );
     };
     const asked = [...(ids.trace ? [is('trace_id', ids.trace)] : []), ...(ids.span ? [is('span_id', ids.span)] : [])];
-    const any = !ids.trace && !ids.span;
     return (
         <>
-            {!any && (
-                <div class="cards facts">
-                    {types.map((t) => {
-                        const of = rows.filter((r) => r.type === t.type && r.unit === t.unit),
-                            type = `${t.type}/${t.unit}`;
-                        return (
-                            <div key={type} data-type={type}>
-                                <b>
-                                    {withUnit(
-                                        of.reduce((n, r) => n + r.sum, 0),
-                                        t.unit,
-                                    )}
-                                </b>
-                                <span>
-                                    {t.type || 'samples'}, {count(of.reduce((n, r) => n + r.samples, 0))} samples
-                                </span>
-                                <p>
-                                    <button class="link" data-show="flame" onClick={() => show(asked, type, of)}>
-                                        flame graph
-                                    </button>{' '}
-                                    ·{' '}
-                                    <button
-                                        class="link"
-                                        data-show="chart"
-                                        onClick={() => show(asked, type, of, 'view=chart')}
-                                    >
-                                        flame chart
-                                    </button>
-                                </p>
-                            </div>
-                        );
-                    })}
-                    {extent && (
-                        <div>
-                            <b>{duration((extent[1] - extent[0]) * 1e6)}</b>
-                            <span>from {utc(BigInt(extent[0]) * 1000000n, true)}</span>
+            <div class="cards facts">
+                {types.map((t) => {
+                    const of = rows.filter((r) => r.type === t.type && r.unit === t.unit),
+                        type = `${t.type}/${t.unit}`;
+                    return (
+                        <div key={type} data-type={type}>
+                            <b>
+                                {withUnit(
+                                    of.reduce((n, r) => n + r.sum, 0),
+                                    t.unit,
+                                )}
+                            </b>
+                            <span>
+                                {t.type || 'samples'}, {count(of.reduce((n, r) => n + r.samples, 0))} samples
+                            </span>
+                            <p>
+                                <button class="link" data-show="flame" onClick={() => show(asked, type, of)}>
+                                    flame graph
+                                </button>{' '}
+                                ·{' '}
+                                <button
+                                    class="link"
+                                    data-show="chart"
+                                    onClick={() => show(asked, type, of, 'view=chart')}
+                                >
+                                    flame chart
+                                </button>{' '}
+                                ·{' '}
+                                <button
+                                    class="link"
+                                    data-show="lanes"
+                                    onClick={() => show(asked, type, of, 'view=lanes')}
+                                >
+                                    threads
+                                </button>
+                            </p>
                         </div>
-                    )}
+                    );
+                })}
+                {extent && (
                     <div>
-                        <b>{services.map((s) => s || '(no name)').join(', ')}</b>
-                        <span>{services.length === 1 ? 'service' : 'services'}</span>
+                        <b>{duration((extent[1] - extent[0]) * 1e6)}</b>
+                        <span>from {utc(BigInt(extent[0]) * 1000000n, true)}</span>
                     </div>
+                )}
+                <div>
+                    <b>{services.map((s) => s || '(no name)').join(', ')}</b>
+                    <span>{services.length === 1 ? 'service' : 'services'}</span>
                 </div>
-            )}
+            </div>
+            <Bill ids={ids} again={again} go={go} onError={onError} />
             <div class="wide">
                 <table class="rows" data-table="spans">
                     <thead>
                         <tr>
-                            {!ids.trace && <th>Trace</th>}
-                            <th class="text">Span</th>
+                            <th>Span</th>
                             <th class="text">Service</th>
                             <th class="text">Thread</th>
                             <th class="text">Type</th>
@@ -120,18 +131,7 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
                     <tbody>
                         {rows.map((r, i) => (
                             <tr key={i} data-span={r.span}>
-                                {!ids.trace && (
-                                    <td>
-                                        <button
-                                            class="link mono"
-                                            title={r.trace}
-                                            onClick={() => go({ page: 'trace', ids: { trace: r.trace, span: '' } })}
-                                        >
-                                            {shortId(r.trace)}
-                                        </button>
-                                    </td>
-                                )}
-                                <td class="text">
+                                <td>
                                     <button
                                         class="link mono"
                                         onClick={() =>
@@ -152,11 +152,7 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
                                 <td class="number">{count(r.samples)}</td>
                                 <td class="number">{r.first && r.last > r.first ? duration(r.last - r.first) : ''}</td>
                                 <td class="text when">
-                                    {any ? (
-                                        r.first > 0 && utc(BigInt(Math.floor(r.first)), true)
-                                    ) : (
-                                        <Bar row={r} of={extent} />
-                                    )}
+                                    <Bar row={r} of={extent} />
                                 </td>
                             </tr>
                         ))}
@@ -172,23 +168,48 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
     );
 }
 
-const named = (i: Ids) =>
-    [i.trace && `trace ${i.trace}`, i.span && `span ${i.span}`].filter(Boolean).join(', ') || 'the list of spans';
+function Head({ ids, go }: Pick<SpansProps, 'ids' | 'go'>) {
+    return (
+        <div class="trace-head">
+            {ids.trace && (
+                <span>
+                    trace{' '}
+                    {ids.span ? (
+                        <button
+                            class="link mono"
+                            data-id="trace"
+                            title="The whole trace"
+                            onClick={() => go({ ids: { trace: ids.trace, span: '' } })}
+                        >
+                            {ids.trace}
+                        </button>
+                    ) : (
+                        <code data-id="trace">{ids.trace}</code>
+                    )}
+                </span>
+            )}
+            {ids.span && (
+                <span>
+                    span <code data-id="span">{ids.span}</code>
+                </span>
+            )}
+            <button class="link" data-do="all-traces" onClick={() => go({ ids: NO_IDS })}>
+                all traces
+            </button>
+        </div>
+    );
+}
 
-export function TracePage(p: TraceProps) {
+/** The samples of one trace or span. */
+function OneTrace(p: TraceProps) {
     const { ids } = p.sel,
-        { matchers } = p.sel.selector,
-        any = !ids.trace && !ids.span,
-        subject = JSON.stringify(['spans', ids, any && [matchers, p.sel.range]]);
+        subject = JSON.stringify(['spans', ids]);
     const { result, error, stale, took } = useQuery(
         {
             subject,
             version: `${subject} ${p.again.timer}`,
             again: p.again.user,
-            run: async (signal) => ({
-                ids,
-                found: await spansOf(ids, any ? where({ type: '', matchers }, p.span) : {}, signal),
-            }),
+            run: async (signal) => ({ ids, found: await spansOf(ids, signal) }),
             onError: p.onError,
         },
         false,
@@ -198,55 +219,41 @@ export function TracePage(p: TraceProps) {
         what = of.trace && of.span ? 'span of this trace' : of.span ? 'span' : 'trace',
         found = result?.found;
     return (
+        <ResultFrame stale={stale && !error} failed="" wanted={idsText(ids)} shown={idsText(of)}>
+            <Head ids={of} go={p.go} />
+            {error && (!found || stale) ? (
+                <p class="empty big" role="alert">
+                    The trace cannot be shown: {error}.
+                </p>
+            ) : !found ? (
+                <p class="empty big">Loading …</p>
+            ) : !found.rows.length ? (
+                <p class="empty big" data-nothing>
+                    No sample of this {what} is stored.
+                </p>
+            ) : (
+                <>
+                    <NotRefreshed what="This page" error={error} />
+                    {found.partial && (
+                        <div class="notice" role="status">
+                            The list is incomplete: {found.why}.
+                        </div>
+                    )}
+                    <Spans found={found} ids={of} again={p.again} go={p.go} onError={p.onError} />
+                </>
+            )}
+        </ResultFrame>
+    );
+}
+
+export function TracePage(p: TraceProps) {
+    const { ids } = p.sel;
+    return (
         <div class="page" role="main" data-page="trace">
             <div class="trace-head">
                 <TraceSearch onIds={(next) => p.go({ ids: next })} />
             </div>
-            <ResultFrame
-                stale={stale && !error}
-                failed=""
-                wanted={any ? 'the spans of the new selection' : named(ids)}
-                shown={any && !of.trace && !of.span ? 'those of the previous selection' : named(of)}
-            >
-                <div class="trace-head">
-                    {of.trace && (
-                        <span>
-                            trace <code data-id="trace">{of.trace}</code>
-                        </span>
-                    )}
-                    {of.span && (
-                        <span>
-                            span <code data-id="span">{of.span}</code>
-                        </span>
-                    )}
-                    {!of.trace && !of.span && (
-                        <span class="dim">The spans with the most samples in this time range.</span>
-                    )}
-                </div>
-                {error && (!found || stale) ? (
-                    <p class="empty big" role="alert">
-                        The trace cannot be shown: {error}.
-                    </p>
-                ) : !found ? (
-                    <p class="empty big">Loading …</p>
-                ) : !found.rows.length ? (
-                    <p class="empty big" data-nothing>
-                        {of.trace || of.span
-                            ? `No sample of this ${what} is stored.`
-                            : 'No sample in this time range belongs to a span. Senders link samples to spans when a tracer runs next to the profiler.'}
-                    </p>
-                ) : (
-                    <>
-                        <NotRefreshed what="This page" error={error} />
-                        {found.partial && (
-                            <div class="notice" role="status">
-                                The list is incomplete: {found.why}.
-                            </div>
-                        )}
-                        <Spans found={found} ids={of} go={p.go} />
-                    </>
-                )}
-            </ResultFrame>
+            {ids.trace || ids.span ? <OneTrace {...p} /> : <TraceList {...p} />}
         </div>
     );
 }
