@@ -66,7 +66,7 @@ void module_open_kernel(module *m, const binary_id *id, uint64_t start, str ref,
 void module_open_vdso(module *m, const binary_id *id, const module_opts *o);
 /* Opens code that was generated at run time, by the perf map of its runtime.  given: the user
  * named the file.  Otherwise it is a regular file below o->dirs.root, within o->max_memory: the
- * recorded process controls what is at that path. */
+ * recorded process controls the file at that path. */
 void module_open_perf_map(module *m, const char *path, bool given, const module_opts *o);
 void module_close(module *m);
 

@@ -394,7 +394,7 @@ static module_state map_state(const char *name, bool given, size_t max_memory)
     return s;
 }
 
-/* The recorded process controls what is at the path of its map. */
+/* The recorded process controls the file at the path of its map. */
 static void test_foreign_perf_map(void **state)
 {
     (void)state;

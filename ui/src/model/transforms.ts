@@ -213,7 +213,7 @@ export function reshapeOf(list: Transform[], frames: Frames, noStack: number): R
 
 // ---- for people ----
 
-/** The text of a breadcrumb: what was done, and to what. */
+/** The text of a breadcrumb: the action and its object. */
 export const ACTIONS: Record<Kind, string> = {
     function: 'Focus on',
     subtree: 'Only subtree of',

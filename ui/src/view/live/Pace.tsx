@@ -1,4 +1,4 @@
-// How often the page refreshes, when the server is too slow for what was chosen (live/runner.ts).
+// How often the page refreshes, when the server is too slow for the chosen interval (live/runner.ts).
 import { duration } from '../../model/units';
 
 /** `refresh`: the chosen interval in s; `took`: ms until the latest response. */
