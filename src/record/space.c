@@ -353,13 +353,15 @@ void space_mark_thread(space *s, uint32_t tid, uint64_t time)
     if (time > s->thread_ended_at) s->thread_ended_at = time;
 }
 
-/* Another thread may get the id, so the entry keeps its place but no thread has it any more. */
+/* Another thread may get the id, so the entry gets another index.  It keeps its name: the last waits
+ * of a thread arrive after the record of its end. */
 void space_end_thread(space *s, uint32_t tid, uint64_t time)
 {
     uint32_t at = find_thread(s, tid, hash_mix(s->by_tid.seed, tid));
     if (at == UINT32_MAX) return;
-    uint32_t index = ++s->next_index;
-    s->threads.v[at] = (space_thread){.about = {.tid = tid, .index = index}, .ended_at = time};
+    space_thread *t = &s->threads.v[at];
+    *t = (space_thread){.about = t->about, .named = t->named, .ended_at = time};
+    t->about.index = ++s->next_index;
     if (time > s->thread_ended_at) s->thread_ended_at = time;
 }
 

@@ -169,6 +169,22 @@ static void ended_threads_are_forgotten(void **state)
     space_close(s);
 }
 
+/* The last waits of a thread arrive after the record of its end. */
+static void an_ended_thread_keeps_its_name(void **state)
+{
+    (void)state;
+    enum { TID = 5000000 };
+    space *s = space_open((uint32_t)getpid(), BORN);
+    assert_non_null(s);
+    space_name_thread(s, TID, STR("clerk"));
+    uint32_t index = space_thread_of(s, TID)->about.index;
+    space_end_thread(s, TID, BORN);
+    space_thread *t = space_thread_of(s, TID);
+    assert_string_equal(t->about.name, "clerk");
+    assert_int_not_equal(t->about.index, index);
+    space_close(s);
+}
+
 /* Mappings that come and go fill the list; those that ended make room. */
 static void mappings_that_ended_make_room(void **state)
 {
@@ -198,6 +214,7 @@ int main(void)
         cmocka_unit_test(rules_follow_an_exec),
         cmocka_unit_test(only_kernel_threads_belong_to_the_kernel),
         cmocka_unit_test(ended_threads_are_forgotten),
+        cmocka_unit_test(an_ended_thread_keeps_its_name),
         cmocka_unit_test(mappings_that_ended_make_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
