@@ -1,5 +1,6 @@
 /* Opens files by openat2, which resolves links below a directory.  The first open does not open the
- * file itself (O_PATH), because opening a pipe or a device has effects. */
+ * file itself (O_PATH), because opening a pipe or a device has effects.  The second one names the
+ * descriptor by /proc/thread-self: the agent's thread has a descriptor table of its own. */
 #include "sys/rooted.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ bool rooted_read(int found, const struct stat *st, size_t max_bytes, file_bytes 
 {
     char name[64];
     *out = (file_bytes){0};
-    snprintf(name, sizeof name, "/proc/self/fd/%d", found);
+    snprintf(name, sizeof name, "/proc/thread-self/fd/%d", found);
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool ok = fd >= 0 || err_sys(e, errno, "cannot open");
     ok = ok && file_read_part(fd, st, max_bytes, out, e);
@@ -58,7 +59,7 @@ bool rooted_read_path(const char *root, const char *path, size_t max_bytes, file
     *out = (file_bytes){0};
     int found = rooted_find(root, path, &st, e);
     if (found < 0) return false;
-    if (!root && access("/proc/self/fd", F_OK) != 0) { /* a chroot without /proc */
+    if (!root && access("/proc/thread-self/fd", F_OK) != 0) { /* a chroot without /proc */
         close(found);
         return file_read_regular(path, max_bytes, out, e);
     }

@@ -119,11 +119,11 @@ static uint32_t add_stack(builder *b, const char *const *names, uint32_t n)
     return builder_stack(b, at, n);
 }
 
-static const char *name_at(const model *m, uint32_t stack, uint32_t i)
+static str name_at(const model *m, uint32_t stack, uint32_t i)
 {
     const dict *d = &m->dict;
     uint32_t l = d->frames.v[dict_stack(d, stack).at + i];
-    return dict_str(d, d->functions.v[d->lines.v[d->locations.v[l].lines.at].function].name).p;
+    return dict_str(d, d->functions.v[d->lines.v[d->locations.v[l].lines.at].function].name);
 }
 
 /* Stacks are sorted from the root by name; samples keep their order and their stacks. */
@@ -151,7 +151,7 @@ static void test_sorted(void **state)
         uint32_t n = dict_stack(&sorted.dict, i + 1).n;
         assert_int_equal(n, i == 1 ? 1 : 2);
         for (uint32_t k = 0; k < n; k++)
-            assert_string_equal(name_at(&sorted, i + 1, k), want[i][k]);
+            assert_true(str_eq(name_at(&sorted, i + 1, k), str_of(want[i][k])));
         sample s = sample_at(&sorted, &sorted.profiles.v[0], i);
         assert_int_equal(s.stack, number[i]);
         assert_int_equal(s.values[0], i);

@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,11 +89,30 @@ static void only_regular_files_are_read(void **state)
     alarm(0);
 }
 
+static void *read_alone(void *ok)
+{
+    if (unshare(CLONE_FILES) == 0) *(bool *)ok = reads(NULL, in_dir("own"), "content");
+    return NULL;
+}
+
+/* The agent's threads have a descriptor table of their own. */
+static void another_descriptor_table(void **state)
+{
+    (void)state;
+    pthread_t t;
+    bool ok = false;
+    assert_true(file_write(in_dir("own"), STR("content"), NULL));
+    assert_int_equal(pthread_create(&t, NULL, read_alone, &ok), 0);
+    pthread_join(t, NULL);
+    assert_true(ok);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_stay_below_the_root),
         cmocka_unit_test(only_regular_files_are_read),
+        cmocka_unit_test(another_descriptor_table),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
