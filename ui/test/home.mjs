@@ -183,7 +183,7 @@ async function addresses(url, page) {
     await check('old addresses open Explore', async () => {
         for (const rest of [ALL, '?query=cpu&range=all', '?from=now-90d&to=now', '?page=explore']) {
             await open(page, url, rest);
-            same(await page.getAttribute('[data-goto=explore]', 'aria-selected'), 'true', rest);
+            same(await page.getAttribute('[data-goto=explore]', 'aria-current'), 'page', rest);
         }
         await page.click('[data-goto=services]');
         await there(page, '[data-page=services]', 'the tab');

@@ -37,5 +37,9 @@ export function ChartMark({ span, part, children }: ChartMarkProps) {
             mark.remove();
         };
     }, [from, to]);
-    return <div ref={box}>{children}</div>;
+    return (
+        <div class="chart-place" ref={box}>
+            {children}
+        </div>
+    );
 }
