@@ -56,10 +56,12 @@ test-diff: ## kiln diff on real recordings under load: DIFF_PAIRS (50) pairs of 
 	@tools/build gcc
 	@tests/real/diff --pairs $(DIFF_PAIRS)
 
-test-page: ## axe-core on every view of the page and of reports: light and dark, wide and narrow (5 min)
+test-page: ## axe-core on every view, light and dark, wide and narrow; transforms of 20 files; a slow server (10 min)
 	@tools/need test
 	@tools/build gcc
 	@KILN=build/kiln KILN_SRC=. node ui/test/axe.mjs
+	@KILN=build/kiln KILN_SRC=. KILN_EVERY_FILE=1 node ui/test/transforms.mjs
+	@KILN=build/kiln KILN_SRC=. KILN_EVERY_FILE=1 node ui/test/flow.mjs
 
 mutate: ## deliberate bugs, one at a time: the tests must notice each of them (20 min)
 	@tools/need test

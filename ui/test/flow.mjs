@@ -25,6 +25,7 @@ import { CPU, endServers, inQuery, observed, open, put, sendLoop, serve, settled
 import { drag } from './live-views.mjs';
 import { slowProxy } from './slow.mjs';
 
+const EVERY = process.env.KILN_EVERY_FILE; // also the tests that take long (`make test-page`)
 const WAIT_MS = 60_000;
 const until = (page, f, arg, what, timeout = WAIT_MS) =>
     page.waitForFunction(f, arg, { timeout, polling: 20 }).catch(() => must(false, what));
@@ -75,30 +76,31 @@ async function refreshes(url, proxy, mine) {
         await shot(page, 'flow-pace');
         await page.close();
     });
-    await test(proxy, 'traces, profiles, threads, heat map: a slow query ends before the next one, its result stays', async () => {
-        await sendMore(url);
-        const took = 7000, // longer than the interval of refreshes
-            views = { traces: '&page=trace', profiles: '&page=profiles', lanes: '#view=lanes', heat: '#view=heat' };
-        proxy.log.length = 0;
-        proxy.delay = (path) => (path.replace('/api/v1/', '') in views ? took : 0);
-        const watch = async ([name, rest]) => {
-            const page = await newPage({}, mine),
-                shown = '[data-nothing], [data-trace], [data-profile], .view canvas',
-                log = () => proxy.log.filter((r) => r.path === `/api/v1/${name}`);
-            await page.goto(`${proxy.url}/${RUN}${rest}`);
-            await until(page, (s) => document.querySelector(s), shown, `${name}: nothing is shown`);
-            const before = log().length;
-            await page.evaluate((s) => (document.querySelector(s).dataset.mark = 'same'), shown);
-            await page.waitForTimeout(took + 6000);
-            same(Math.max(...log().map((r) => r.open)), 1, `queries of ${name} at the same time`);
-            same(log().filter((r) => r.aborted).length, 0, `aborted queries of ${name}`);
-            must(log().length <= before + 1, `${log().length - before} queries of ${name} in ${took + 6000} ms`);
-            await there(page, '[data-mark=same]', `${name}: the view was replaced`);
-        };
-        const found = await Promise.allSettled(Object.entries(views).map(watch)),
-            wrong = found.filter((r) => r.status === 'rejected').map((r) => r.reason.message);
-        must(!wrong.length, wrong.join('; '));
-    });
+    if (EVERY)
+        await test(proxy, 'traces, profiles, threads, heat map: a slow query ends before the next one, its result stays', async () => {
+            await sendMore(url);
+            const took = 7000, // longer than the interval of refreshes
+                views = { traces: '&page=trace', profiles: '&page=profiles', lanes: '#view=lanes', heat: '#view=heat' };
+            proxy.log.length = 0;
+            proxy.delay = (path) => (path.replace('/api/v1/', '') in views ? took : 0);
+            const watch = async ([name, rest]) => {
+                const page = await newPage({}, mine),
+                    shown = '[data-nothing], [data-trace], [data-profile], .view canvas',
+                    log = () => proxy.log.filter((r) => r.path === `/api/v1/${name}`);
+                await page.goto(`${proxy.url}/${RUN}${rest}`);
+                await until(page, (s) => document.querySelector(s), shown, `${name}: nothing is shown`);
+                const before = log().length;
+                await page.evaluate((s) => (document.querySelector(s).dataset.mark = 'same'), shown);
+                await page.waitForTimeout(took + 6000);
+                same(Math.max(...log().map((r) => r.open)), 1, `queries of ${name} at the same time`);
+                same(log().filter((r) => r.aborted).length, 0, `aborted queries of ${name}`);
+                must(log().length <= before + 1, `${log().length - before} queries of ${name} in ${took + 6000} ms`);
+                await there(page, '[data-mark=same]', `${name}: the view was replaced`);
+            };
+            const found = await Promise.allSettled(Object.entries(views).map(watch)),
+                wrong = found.filter((r) => r.status === 'rejected').map((r) => r.reason.message);
+            must(!wrong.length, wrong.join('; '));
+        });
 }
 
 async function flows(url, proxy, mine) {
