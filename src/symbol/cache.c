@@ -67,7 +67,7 @@ static char *entry_path(const symbol_cache *c, const char *key)
 bool cache_get(symbol_cache *c, const char *key, file_bytes *out)
 {
     char *path = c->dir ? entry_path(c, key) : NULL;
-    bool ok = path && file_read(path, 0, out, NULL);
+    bool ok = path && file_map(path, out, NULL);      /* an open module keeps it */
     if (ok) (void)utimensat(AT_FDCWD, path, NULL, 0); /* marks the entry as used */
     c->hits += ok;
     c->misses += !ok;

@@ -35,6 +35,7 @@ void module_cache_put(module_cache *s, str key, module *m)
     if (!p) return module_close(m);
     if (s->n == MODULE_CACHE_MAX) drop_oldest(s);
     if (key.n) memcpy(p, key.p, key.n);
+    file_pass(&m->stored, m->stored.bytes.n); /* the next use reads its pages from the page cache */
     s->v[s->n++] = (struct cached_module){{p, key.n}, *m};
     *m = (module){0};
 }

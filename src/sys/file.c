@@ -129,6 +129,21 @@ bool file_read_part(int fd, const struct stat *st, size_t max_bytes, file_bytes 
     return true;
 }
 
+bool file_map(const char *path, file_bytes *out, err *e)
+{
+    struct stat st;
+    *out = (file_bytes){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return err_sys(e, errno, "cannot open");
+    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (!ok)
+        err_sys(e, EINVAL, "not a regular file");
+    else if (!st.st_size || !map(fd, (size_t)st.st_size, out))
+        ok = file_read_part(fd, &st, 0, out, e);
+    close(fd);
+    return ok;
+}
+
 void file_sparse(const file_bytes *f)
 {
     if (f->mapped && f->bytes.n) madvise((void *)(uintptr_t)f->bytes.p, f->bytes.n, MADV_RANDOM);

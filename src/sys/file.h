@@ -28,6 +28,10 @@ void file_release(file_bytes *f);
 /* Called when the caller has processed the first n bytes: releases their pages if the file is
  * mapped.  They can be read again, at the cost of page faults. */
 void file_pass(const file_bytes *f, size_t n);
+/* Maps a regular file of any size, for files that stay open: its pages are not memory of the
+ * process that must be kept. */
+NODISCARD bool file_map(const char *path, file_bytes *out, err *e);
+
 /* Called when few, scattered bytes will be read: a page fault then maps one page of the file instead
  * of sixteen. */
 void file_sparse(const file_bytes *f);
