@@ -159,7 +159,7 @@ NODISCARD bool bpf_exclude(bpf_source *s, uint32_t pid, err *e);
 
 /* Attaches the programs, then lists the threads that exist. */
 NODISCARD bool bpf_start(bpf_source *s, err *e);
-/* Ends the recording: what happens later is not recorded.  Any thread may call it. */
+/* Ends the recording: later events are not recorded.  Any thread may call it. */
 void bpf_end(bpf_source *s, uint64_t time);
 /* Detaches the programs. */
 void bpf_stop(bpf_source *s);
