@@ -179,12 +179,18 @@ verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out,
     return decompress(f.packed ? c : CODEC_NONE, f.message, max, a, out, e);
 }
 
+verdict receive_open_body(const http_message *m, size_t max, arena *a, str *out, err *e)
+{
+    codec c;
+    str coding = http_headers_get(&m->head, "content-encoding");
+    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    return decompress(c, buf_view(&m->body), max, a, out, e);
+}
+
 static verdict open_http(const receive_route *r, const http_message *m, size_t max, arena *a,
                          str *out, err *e)
 {
-    codec c;
     str type = media_of(http_headers_get(&m->head, "content-type"));
-    str coding = http_headers_get(&m->head, "content-encoding");
     bool known = word_is(type, "application/x-protobuf") || word_is(type, "application/json") ||
                  word_is(type, "application/protobuf") || word_is(type, "application/octet-stream");
     if (!word_is(m->method, "POST")) {
@@ -197,8 +203,7 @@ static verdict open_http(const receive_route *r, const http_message *m, size_t m
                 (int)(type.n < 60 ? type.n : 60), type.p);
         return VERDICT_MEDIA;
     }
-    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
-    return decompress(c, buf_view(&m->body), max, a, out, e);
+    return receive_open_body(m, max, a, out, e);
 }
 
 /* ---- decoding ---- */

@@ -102,6 +102,9 @@ NODISCARD verdict receive_read(const receive_route *r, const http_message *m, co
 /* Extracts the message of a unary gRPC call, at most max bytes, without framing and compression. */
 NODISCARD verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e);
 
+/* Removes the content encoding of a request without gRPC framing; *out has at most max bytes. */
+NODISCARD verdict receive_open_body(const http_message *m, size_t max, arena *a, str *out, err *e);
+
 /* ---- responses ---- */
 
 typedef struct receive_reply {

@@ -8,6 +8,7 @@
 #include "server/client_err.h"
 #include "server/flight.h"
 #include "server/ingest.h"
+#include "server/pyroscope.h"
 #include "base/ban.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static void return_reader(api *a, store_reader *r)
     pthread_mutex_unlock(&a->lock);
 }
 
-bool api_has(const http_message *m) { return str_starts(m->path, STR(ROOT)); }
+bool api_has(const http_message *m) { return pyroscope_has(m) || str_starts(m->path, STR(ROOT)); }
 
 /* ---- in the pool ---- */
 
@@ -308,16 +309,20 @@ static const response_encoding *accepted(const http_headers *h)
     return best;
 }
 
+static bool take_route(query *k, err *e)
+{
+    const size_t n = strlen(ROOT);
+    if (!str_starts(k->p.path, STR(ROOT)) ||
+        !(k->route = api_route_of((str){k->p.path.p + n, k->p.path.n - n}, &k->rest)))
+        return err_set(e, ERR_UNSUPPORTED,
+                       "unknown endpoint; docs/query-api.md lists the endpoints");
+    return query_prepare(k, e);
+}
+
 static bool take_request(query_job *q, http_exchange *x, err *e)
 {
     http_message *m = http_exchange_message(x);
     if (!params_parse(m->path, &q->arena, &q->k.p, e)) return false;
-    str path = q->k.p.path;
-    bool ours = str_starts(path, STR(ROOT));
-    if (ours) path = (str){path.p + strlen(ROOT), path.n - strlen(ROOT)};
-    if (!ours || !(q->k.route = api_route_of(path, &q->k.rest)))
-        return err_set(e, ERR_UNSUPPORTED,
-                       "unknown endpoint; docs/query-api.md lists the endpoints");
     q->k.a = &q->arena;
     q->k.stop = &q->stop;
     q->k.accepted = accepted(&m->head);
@@ -325,10 +330,10 @@ static bool take_request(query_job *q, http_exchange *x, err *e)
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
     q->k.files = &q->of->files;
     q->k.max_file = http_exchange_max_file(x);
-    if (!query_prepare(&q->k, e)) return false;
+    if (!(pyroscope_has(m) ? pyroscope_read(&q->k, m, e) : take_route(&q->k, e))) return false;
     flight_key(&q->k, &q->f.key);
     q->f.max_ns = q->k.budget.max_ns;
-    q->f.uses_now = flight_uses_now(&q->k.p);
+    q->f.uses_now = q->k.call ? q->k.call->method->plain : flight_uses_now(&q->k.p);
     if (q->f.key.failed) return err_memory(e);
     if (http_exchange_fits(x, 0)) return true;
     q->retry = 1;
@@ -354,7 +359,12 @@ void api_request(api *a, http_exchange *x)
     err e = {0};
     str method = http_exchange_message(x)->method;
     a->n.questions++;
-    if (!str_eq(method, STR("GET")) && !str_eq(method, STR("HEAD"))) {
+    if (pyroscope_has(http_exchange_message(x))) {
+        if (pyroscope_reject(x)) {
+            a->n.wrong++;
+            return;
+        }
+    } else if (!str_eq(method, STR("GET")) && !str_eq(method, STR("HEAD"))) {
         a->n.wrong++;
         api_reply_method(x, "GET, HEAD");
         return;

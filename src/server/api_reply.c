@@ -1,6 +1,7 @@
 /* Status codes, headers and error bodies of the query API, apart from scheduling (api.c). */
 #include "server/api_reply.h"
 
+#include "server/pyroscope.h"
 #include "wire/json.h"
 #include "base/ban.h"
 
@@ -49,7 +50,10 @@ void api_reply_error_as(http_exchange *x, unsigned status, const err *e, unsigne
 
 void api_reply_error(http_exchange *x, const err *e, unsigned retry)
 {
-    api_reply_error_as(x, api_status_of(e), e, retry);
+    if (pyroscope_has(http_exchange_message(x)))
+        pyroscope_reply_error(x, e, retry);
+    else
+        api_reply_error_as(x, api_status_of(e), e, retry);
 }
 
 void api_reply_method(http_exchange *x, const char *allowed)
@@ -65,6 +69,10 @@ void api_reply_method(http_exchange *x, const char *allowed)
 
 void api_reply_refused(http_exchange *x, unsigned status, const char *why)
 {
+    if (pyroscope_has(http_exchange_message(x))) {
+        pyroscope_reply_refused(x, status == 403, why);
+        return;
+    }
     buf b = {0};
     http_header head[] = {{STR("content-type"), STR("text/plain; charset=utf-8")},
                           {STR("x-content-type-options"), STR("nosniff")},
@@ -88,6 +96,10 @@ static bool fits_header(str s)
 void api_reply(http_exchange *x, const query *k, buf *body, spill *file)
 {
     char disposition[300];
+    if (k->call) {
+        pyroscope_reply(x, k, body, file);
+        return;
+    }
     http_header head[7] = {{STR("content-type"), str_of(k->type)},
                            {STR("cache-control"), STR("no-store")},
                            {STR("x-content-type-options"), STR("nosniff")},

@@ -2,6 +2,7 @@
  * allocates memory, so that a test can use it without a pool. */
 #include "server/flight.h"
 
+#include "server/pyroscope.h"
 #include "base/ban.h"
 #include <stdlib.h>
 
@@ -27,7 +28,13 @@ void flight_key(const query *k, buf *out)
         if (!str_eq(k->p.v.v[i].key, STR("encoding"))) sorted[n++] = &k->p.v.v[i];
     if (n) qsort(sorted, n, sizeof *sorted, by_key);
     put_text(out, k->p.path);
-    put_text(out, str_of(k->as->name));
+    if (k->call) {
+        const pyro_call *c = k->call;
+        buf_printf(out, "%d%d%d", c->dialect, c->packs, c->utf8);
+        put_text(out, c->message);
+    } else {
+        put_text(out, str_of(k->as->name));
+    }
     buf_putc(out, k->takes_gzip ? 'z' : '-');
     for (size_t i = 0; i < n; i++) put_text(out, sorted[i]->key), put_text(out, sorted[i]->value);
 }

@@ -2,6 +2,7 @@
  * Also has the helpers that several endpoints share. */
 #include "server/query.h"
 
+#include "server/pyroscope.h"
 #include "store/selection.h"
 #include "wire/compress.h"
 #include "base/ban.h"
@@ -115,6 +116,7 @@ bool query_run(query *k, err *e)
 {
     response_init(&k->w, k->a);
     k->w.stop = k->budget.stop = k->stop;
+    if (k->call) return pyroscope_run(k, e) && pack_body(k, e);
     response_i64(&k->w.root, "schema", k->route->params & API_SCHEMA_2 ? 2 : 1);
     if (!selection_of(&k->p, k->now, k->a, &k->q, e)) return false;
     if (!k->route->run(k, e)) return e->code ? false : err_memory(e);

@@ -26,7 +26,8 @@ typedef struct query_files {
 typedef struct query {
     params p;
     const api_route *route;
-    str rest;                          /* the part of the path that matched {...} in the route */
+    struct pyro_call *call; /* a call of Pyroscope's services (pyroscope.h) instead of a route */
+    str rest;               /* the part of the path that matched {...} in the route */
     const response_encoding *accepted; /* preferred by the client; NULL: any */
     bool takes_gzip;
     store_reader *store; /* a reader used by this query alone */

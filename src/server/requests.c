@@ -6,6 +6,7 @@
 #include "server/health.h"
 #include "server/origin.h"
 #include "server/page.h"
+#include "server/pyroscope.h"
 #include "base/ban.h"
 
 enum { QUERY_BODY = 64 << 10 }; /* also of a change of saved selections */
@@ -194,12 +195,13 @@ static void on_request(void *ctx, http_exchange *x)
     http_message *m = http_exchange_message(x);
     origin_verdict from = check_origin(s, m);
     guard_verdict v = check_guard(s, m);
-    if (refuse_grpc_over_http1(s, x)) return;
+    bool is_call = pyroscope_has(m); /* has its own errors of gRPC */
+    if (!is_call && refuse_grpc_over_http1(s, x)) return;
     if (health_is_check(m->path) && http_exchange_h2(x)) {
         health_respond(x, is_ready(s));
         return;
     }
-    if (refuse_unknown(s, x)) return;
+    if (!is_call && refuse_unknown(s, x)) return;
     if (from != ORIGIN_OURS)
         reject_foreign(s, x, from);
     else if (v != GUARD_OPEN)

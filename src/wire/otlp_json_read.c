@@ -236,6 +236,15 @@ static bool put_number(to_pb *c, const slot *s, uint64_t v)
     return true;
 }
 
+/* Converts the name of an enum's value. */
+static bool enum_bits(to_pb *c, const slot *s, uint64_t *bits)
+{
+    const char *const *names = s->f->enum_names;
+    for (uint64_t i = 0; names[i]; i++)
+        if (str_eq(c->j->text, str_of(names[i]))) return *bits = i, true;
+    return json_fail(c->j, "%s has no value of this name", s->f->name);
+}
+
 /* Converts the last token to the bits of its wire value. */
 static bool number_bits(to_pb *c, const slot *s, uint64_t *bits)
 {
@@ -253,6 +262,7 @@ static bool number_bits(to_pb *c, const slot *s, uint64_t *bits)
         memcpy(bits, &d, sizeof d);
         return true;
     default:
+        if (s->f->enum_names && j->tok == JSON_STRING) return enum_bits(c, s, bits);
         if (!json_to_i64(j, s->min, s->max, &i)) return false;
         *bits = (uint64_t)i;
         return true;

@@ -52,13 +52,23 @@ static void on_list_end(emitter *to, const field_desc *f)
     json_put_array_end(out_of(to));
 }
 
+static void put_enum(json_out *o, const field_desc *f, int64_t v)
+{
+    for (int64_t i = 0; f->enum_names && f->enum_names[i]; i++)
+        if (i == v) {
+            json_put_str(o, str_of(f->enum_names[i]));
+            return;
+        }
+    json_put_i64(o, v);
+}
+
 static void on_scalar(emitter *to, const field_desc *f, const walk_value *v)
 {
     json_out *o = out_of(to);
     put_own_name(o, f);
     switch ((field_type)f->type) {
     case FT_INT32:
-    case FT_ENUM: json_put_i64(o, v->i); break;
+    case FT_ENUM: put_enum(o, f, v->i); break;
     case FT_UINT32: json_put_u64(o, v->u); break;
     case FT_INT64: json_put_i64_quoted(o, v->i); break;
     case FT_UINT64:

@@ -57,6 +57,9 @@ typedef struct field_desc {
     uint8_t fills;  /* table_kind that one element of this repeated field adds an entry to */
     const char *name;
     const message_desc *message; /* FT_MESSAGE */
+    /* FT_ENUM: the names that JSON may have instead of numbers, by number, ending with NULL; NULL:
+     * only numbers, as in OTLP */
+    const char *const *enum_names;
 } field_desc;
 
 /* Messages that detection treats specially. */

@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define FIELD(no, type, flags, target, fills, name, msg)                                           \
-    {no, type, flags, TABLE_##target, TABLE_##fills, name, msg}
+    {no, type, flags, TABLE_##target, TABLE_##fills, name, msg, NULL}
 
 /* numbers, texts, bytes: singular, in a oneof, repeated */
 #define S(no, type, name) FIELD(no, FT_##type, 0, NONE, NONE, name, NULL)
@@ -31,6 +31,9 @@
 #define T(no, name, msg, table) FIELD(no, FT_MESSAGE, FF_REPEATED, NONE, table, name, &msg)
 #define LARGE(no, name, msg) FIELD(no, FT_MESSAGE, FF_LARGE, NONE, NONE, name, &msg)
 #define BIG(no, name, msg) FIELD(no, FT_MESSAGE, FF_REPEATED | FF_LARGE, NONE, NONE, name, &msg)
+/* an enum whose JSON may have names, a number with presence */
+#define EN(no, name, names) {no, FT_ENUM, 0, TABLE_NONE, TABLE_NONE, name, NULL, names}
+#define OPT(no, type, name) FIELD(no, FT_##type, FF_OPTIONAL, NONE, NONE, name, NULL)
 #define STRINGS(no, name) FIELD(no, FT_STRING, FF_REPEATED, NONE, STRING, name, NULL)
 /* clang-format on */
 

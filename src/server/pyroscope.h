@@ -1,0 +1,53 @@
+/* server/pyroscope.h - the query services of Pyroscope, for Grafana and its tools (docs/grafana.md).
+ *
+ *   POST /querier.v1.QuerierService/METHOD ─► protobuf ─► pyro_request ─► handler ─► protobuf ─┐
+ *        Connect (binary, JSON), gRPC, gRPC-Web                        the same dialect ◄──────┘
+ *   GET /pyroscope/render ... ──────────────► parameters ──────────────► handler ─► JSON
+ *
+ * api.c schedules these calls like the queries of its own endpoints, with the same limits. */
+#pragma once
+#include "net/http_server.h"
+#include "pyroscope/request.h"
+#include "server/query.h"
+
+typedef enum pyro_dialect {
+    PYRO_PLAIN, /* GET with parameters; responses are JSON */
+    PYRO_CONNECT,
+    PYRO_CONNECT_JSON,
+    PYRO_GRPC,
+    PYRO_GRPC_WEB,
+} pyro_dialect;
+
+typedef struct pyro_method {
+    const char *path;
+    api_handler *run;            /* writes the response message, or JSON, to query.body */
+    const message_desc *request; /* NULL: a message without fields, or PYRO_PLAIN */
+    const message_desc *response;
+    bool plain;
+    bool no_range; /* the request has no start and end */
+} pyro_method;
+
+typedef struct pyro_call {
+    const pyro_method *method;
+    pyro_dialect dialect;
+    bool packs;  /* gRPC: the client accepts compressed messages */
+    bool utf8;   /* labels keep names with dots (allow-utf8-labelnames) */
+    str message; /* the request as protobuf */
+    pyro_request r;
+} pyro_call;
+
+/* Returns whether the path belongs to one of the services. */
+bool pyroscope_has(const http_message *m);
+/* Responds to a call that has no method, a wrong HTTP method or a wrong content type, and returns
+ * true.  Returns false when the call can be read. */
+bool pyroscope_reject(http_exchange *x);
+/* Reads a call into k->call, and the client's timeout into k->budget.  ERR_MALFORMED, ERR_USAGE,
+ * ERR_LIMIT. */
+NODISCARD bool pyroscope_read(query *k, const http_message *m, err *e);
+/* Runs k->call and encodes the response in its dialect. */
+NODISCARD bool pyroscope_run(query *k, err *e);
+
+/* Send a response, an error, and a rejection before the call is read. */
+void pyroscope_reply(http_exchange *x, const query *k, buf *body, spill *file);
+void pyroscope_reply_error(http_exchange *x, const err *e, unsigned retry);
+void pyroscope_reply_refused(http_exchange *x, bool foreign, const char *why);
