@@ -234,7 +234,7 @@ struct bpf_sum {
     X(looked_up, "rules found in tables; the others were cached")                                  \
     X(new_stacks, "stacks sent once, because they were new")                                       \
     X(spans, "span records read")                                                                  \
-    X(spans_torn, "span records that changed while they were read, or were not valid")             \
+    X(spans_torn, "span records that were not valid, or changed while they were read")             \
     X(not_followed, "processes not recorded: the map of followed processes was full")              \
     X(storage_failed, "threads without storage: the kernel had no memory")                         \
     X(aggregate_failed, "CPU samples sent one by one: the map of counts was full")

@@ -12,9 +12,9 @@ struct context_header {
     uint8_t valid, trace_flags;
     uint16_t size;
     uint32_t unused; /* not read */
-};
+} __attribute__((aligned(8)));
 
-enum { CONTEXT_BYTES = 28, CONTEXT_VALID = 24 };
+enum { CONTEXT_BYTES = 28 };
 
 INLINE bool user_word(uint64_t at, uint64_t *v)
 {
@@ -62,24 +62,37 @@ static __attribute__((noinline)) uint64_t take_attrs(struct scratch *s, uint64_t
     return h;
 }
 
-/* Reads the ids.  The thread does not run meanwhile, but its publisher may write from another
- * thread, so the pointer and the flag are read again. */
+INLINE bool has_ids(const struct context_header *h)
+{
+    const uint64_t *w = (const uint64_t *)h; /* trace_id, span_id */
+    return w[0] | w[1] | w[2];
+}
+
+INLINE bool same(const struct context_header *a, const struct context_header *b)
+{
+    const uint64_t *v = (const uint64_t *)a, *w = (const uint64_t *)b;
+    return v[0] == w[0] && v[1] == w[1] && v[2] == w[2] && v[3] == w[3];
+}
+
+/* Reads the ids.  The thread itself does not run meanwhile: it may have been interrupted in a change,
+ * which the flag shows.  Its publisher may also write from another thread, so the pointer and the
+ * whole header are read again after the attributes.  A flag alone could be valid for another span by
+ * then.  Without ids, a record that is not valid is that of a thread outside of all spans. */
 static __attribute__((noinline)) void read_span(struct scratch *s, struct task_struct *t,
                                                 const struct bpf_space *p, struct bpf_ids *out)
 {
     uint64_t at, record, again;
-    struct context_header h = {0};
-    uint8_t valid = 0;
+    struct context_header h = {0}, second = {0};
     if (!s || p->span == BPF_SPAN_NONE || !find_variable(t, p, &at)) return;
     if (!user_word(at, &record) || !record || record % 2) return;
     if (bpf_probe_read_user(&h, CONTEXT_BYTES, (const void *)record)) return;
     if (h.valid != 1) {
-        s->n.spans_torn++;
+        s->n.spans_torn += has_ids(&h);
         return;
     }
     uint64_t attrs = take_attrs(s, record, h.size);
     if (!user_word(at, &again) || again != record ||
-        bpf_probe_read_user(&valid, 1, (const void *)(record + CONTEXT_VALID)) || valid != 1) {
+        bpf_probe_read_user(&second, CONTEXT_BYTES, (const void *)record) || !same(&h, &second)) {
         s->n.spans_torn++;
         return;
     }

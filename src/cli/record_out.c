@@ -48,6 +48,9 @@ static void put_captured(run *r, buf *t)
     if (n->processes)
         run_tail(t, "%s process%s", human_count(n->processes, a), n->processes == 1 ? "" : "es");
     if (n->spans) run_tail(t, "%s with a span", human_count(n->spans, a));
+    if (n->spans_torn)
+        run_tail(t, "%s span%s discarded while changing", human_count(n->spans_torn, a),
+                 plural(n->spans_torn));
     run_item(r, PAINT_BOLD, "captured", t);
 }
 

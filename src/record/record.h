@@ -73,7 +73,7 @@ typedef struct recorded {
     uint64_t kernel_finished;       /* BPF: user stacks that were completed outside of the kernel */
     uint64_t spans;                 /* observations with a span */
     uint64_t repeated;              /* perf: dropped samples of threads that were found twice */
-    uint64_t spans_torn; /* records that were not valid: the thread was between two spans */
+    uint64_t spans_torn; /* spans that were discarded: the thread was changing them */
     uint32_t processes, threads, ended;
     uint64_t ran_ns;  /* recorder_stop: duration of the recording */
     uint64_t own_cpu; /* CPU time of the recorder thread, ns */

@@ -1,7 +1,8 @@
-/* Two threads that change their span constantly, for record_spans.
+/* Threads that change their span constantly, for record_spans: two do so at least 100 000 times a second of CPU time, and one does
+ * little else, so that it is often interrupted in a change.
  *
  *     record_spans_host MS [LIBRARY]
- * Prints `ready PID`.  A line on stdin starts the threads; then `changed TID LAST` for each, with the number of its last span, and
+ * Prints `ready PID`.  A line on stdin starts the threads; then `changed TID LAST WORK` for each, with the number of its last span, and
  * `done 0`.  With -DLOADED it is not linked with libkiln-span, but loads LIBRARY, so that the thread context is in dynamic TLS.
  *
  * The ids of a span are functions of `a`, which consists of the thread id and the number of the span (ids_of), so a mixture of two
@@ -68,8 +69,11 @@ static void ids_of(uint64_t a, uint8_t trace[16], uint8_t span[8])
     memcpy(span, &c, 8);
 }
 
+enum { WORKERS = 3, WORK = 1000 };
+
 typedef struct worker {
     uint64_t ms, last;
+    unsigned work; /* in each span */
     volatile uint64_t sink;
     long tid;
     pthread_t thread;
@@ -82,22 +86,28 @@ static void enter(kiln_span_scope *s, uint64_t a)
     api.enter(s, trace, span, KILN_SPAN_SAMPLED);
 }
 
-/* At least 100 000 spans per second of CPU time, inside span 0. */
+static void change_once(worker *w, int key)
+{
+    kiln_span_scope s;
+    uint64_t a = (uint64_t)w->tid << 32 | ++w->last;
+    char letter = (char)('A' + a % 16);
+    enter(&s, a);
+    if (w->work) (void)api.attr(key, &letter, 1);
+    for (unsigned i = 0; i < w->work; i++) w->sink = w->sink * 3 + i;
+    api.exit(&s);
+}
+
+/* Changes the span inside span 0. */
 static void *change(void *arg)
 {
     worker *w = arg;
-    kiln_span_scope outer, s;
+    kiln_span_scope outer;
+    unsigned per_clock = w->work ? 1 : 100;
     int key = api.key("letter");
     w->tid = syscall(SYS_gettid);
     enter(&outer, (uint64_t)w->tid << 32);
-    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < w->ms * 1000000) {
-        uint64_t a = (uint64_t)w->tid << 32 | ++w->last;
-        char letter = (char)('A' + a % 16);
-        enter(&s, a);
-        (void)api.attr(key, &letter, 1);
-        for (unsigned i = 0; i < 1000; i++) w->sink = w->sink * 3 + i;
-        api.exit(&s);
-    }
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < w->ms * 1000000)
+        for (unsigned i = 0; i < per_clock; i++) change_once(w, key);
     api.exit(&outer);
     return NULL;
 }
@@ -110,18 +120,19 @@ static void wait_for_line(void)
 
 int main(int argc, char **argv)
 {
-    worker v[2] = {{.ms = argc > 1 ? strtoull(argv[1], NULL, 10) : 0}};
+    worker v[WORKERS] = {{.work = WORK}, {.work = WORK}, {.work = 0}};
     kiln_span_process p = {.size = sizeof p, .service_name = "spans", .service_version = "7"};
     open_api(argc > 2 ? argv[2] : "");
     if (api.publish(&p)) return 4;
     printf("ready %d\n", (int)getpid());
     fflush(stdout);
     wait_for_line();
-    v[1].ms = v[0].ms;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < WORKERS; i++) v[i].ms = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+    for (int i = 0; i < WORKERS; i++)
         if (pthread_create(&v[i].thread, NULL, change, &v[i])) return 5;
-    for (int i = 0; i < 2; i++) pthread_join(v[i].thread, NULL);
-    for (int i = 0; i < 2; i++) printf("changed %ld %" PRIu64 "\n", v[i].tid, v[i].last);
+    for (int i = 0; i < WORKERS; i++) pthread_join(v[i].thread, NULL);
+    for (int i = 0; i < WORKERS; i++)
+        printf("changed %ld %" PRIu64 " %u\n", v[i].tid, v[i].last, v[i].work);
     printf("done 0\n");
     fflush(stdout);
     wait_for_line();

@@ -127,6 +127,10 @@ def comms(pid):
 class Recording(runs.Place):
     """A recording that is under way after `attach`, and complete after `end`."""
     command, hz = 'record', 499
+    as_text = False  # prints the summary for people instead
+
+    def argv(self, *args):
+        return [a for a in super().argv(*args) if not (self.as_text and a.startswith('--json'))]
 
     def attach(self, mode, *args, before=(), wait=True, env=None):
         permitted(mode)
