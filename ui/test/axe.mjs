@@ -3,7 +3,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findings, noFindings } from './axe-kit.mjs';
-import { browser, check, corpus, dir, example, newPage, result, run, skip, there } from './kit.mjs';
+import { browser, check, corpus, dir, example, newPage, result, run, skip, there, WAIT_MS } from './kit.mjs';
 import { ALL, CPU, endServers, open, put, serve, settled } from './live-kit.mjs';
 
 const THEMES = ['light', 'dark'],
@@ -23,7 +23,11 @@ async function everywhere(mayRequest, f) {
             await f(page, async (what, prepare) => {
                 await check(name(what), async () => {
                     await prepare();
-                    await page.waitForTimeout(50); // transitions end, the details arrive
+                    await page.waitForFunction(
+                        () => !document.querySelector('.details[aria-busy=true]') && !document.getAnimations().length,
+                        null,
+                        { timeout: WAIT_MS },
+                    );
                     if (all) for (const line of await findings(page, null)) console.log(`# ${name(what)}: ${line}`);
                     await noFindings(page);
                 });
@@ -38,7 +42,7 @@ const toTab = async (page, tab) => {
     await there(page, `.view[data-view=${tab}]`, `no view ${tab}`);
     await settled(page);
     await page.waitForFunction(() => !/Loading/.test(document.querySelector('.view').textContent), null, {
-        timeout: 20000,
+        timeout: WAIT_MS,
     });
 };
 
@@ -108,7 +112,7 @@ async function pages() {
                 await open(page, url, ALL);
                 await page.click(`[data-goto=${goto}]`);
                 await settled(page);
-                await page.waitForFunction(() => !/Loading/.test(document.body.textContent), null, { timeout: 20000 });
+                await page.waitForFunction(() => !/Loading/.test(document.body.textContent), null, { timeout: WAIT_MS });
             });
         await audit('a profile with its comments', async () => {
             await open(page, url, `${ALL}&page=profiles`);

@@ -30,6 +30,7 @@ import {
     themeIs,
     there,
     viewIs,
+    WAIT_MS,
 } from './kit.mjs';
 import { manyStacks } from './million.mjs';
 import { shareReport } from './share.mjs';
@@ -37,7 +38,7 @@ import { shareReport } from './share.mjs';
 async function open(page, file, hash = '') {
     await page.goto('about:blank');
     await page.goto(`file://${file}${hash && '#' + hash}`);
-    await page.waitForSelector('.total, [role=alert], [data-empty]', { timeout: 20000 });
+    await page.waitForSelector('.total, [role=alert], [data-empty]', { timeout: WAIT_MS });
 }
 // ---- every file of the corpus ----
 

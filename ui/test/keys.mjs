@@ -243,6 +243,22 @@ async function dialogs(page, url) {
         await press(page, 'Escape');
         await eventually(page, () => document.activeElement.className === 'flame', null, 'the focus does not return');
     });
+    await check('menus and help have the focus before the next frame', async () => {
+        const found = await page.evaluate(async () => {
+            const inside = async (selector, act) => {
+                act();
+                for (let i = 0; i < 20; i++) await Promise.resolve(); // no timer, no frame
+                return !!document.activeElement.closest(selector);
+            };
+            const key = (name) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true })),
+                out = [await inside('.pop', () => document.querySelector('[data-do=range]').click())];
+            key('Escape');
+            out.push(await inside('.help', () => key('?')));
+            key('Escape');
+            return out.join();
+        });
+        same(found, 'true,true', 'the focus in the menu, in the help');
+    });
     await check('menus: Escape returns to the button', async () => {
         await page.click('[data-do=range]');
         await there(page, '.pop', 'no menu');

@@ -65,9 +65,12 @@ export async function check(name, f) {
 /** Prints the plan and exits. */
 export const result = () => ({ n, failed });
 
+/** How long an assertion waits for its condition, also on a busy machine. */
+export const WAIT_MS = 30_000;
+
 // The page reacts in its next frame, so these assertions wait for their condition.
 export const eventually = (page, f, arg, what) =>
-    page.waitForFunction(f, arg, { timeout: 15000, polling: 20 }).catch(() => must(false, what));
+    page.waitForFunction(f, arg, { timeout: WAIT_MS, polling: 20 }).catch(() => must(false, what));
 export const viewIs = (page, v) =>
     eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
 export const inAddress = (page, text) =>

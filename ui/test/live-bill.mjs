@@ -249,15 +249,17 @@ const chosen = (page) =>
 async function marked(page, what) {
     await there(page, '.u-over .chart-mark', `${what}: no mark on the chart`);
     const [from, to] = await chosen(page);
-    const got = await page.$eval('.u-over .chart-mark', (m) => {
-        const a = m.getBoundingClientRect(),
-            b = m.parentElement.getBoundingClientRect();
-        return [(a.left - b.left) / b.width, (a.right - b.left) / b.width];
-    });
     const want = [from / WHOLE, to / WHOLE].map((x) => Math.min(Math.max(x, 0), 1));
-    must(
-        got.every((x, i) => Math.abs(x - want[i]) < 0.01),
-        `${what}: the mark is at ${got}, not at ${want}`,
+    await eventually(
+        page,
+        (places) => {
+            const m = document.querySelector('.u-over .chart-mark'),
+                a = m.getBoundingClientRect(),
+                b = m.parentElement.getBoundingClientRect();
+            return [a.left, a.right].every((x, i) => Math.abs((x - b.left) / b.width - places[i]) < 0.01);
+        },
+        want,
+        `${what}: the mark is not at ${want}`,
     );
 }
 

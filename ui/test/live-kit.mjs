@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dir, eventually, example, kiln, must, run } from './kit.mjs';
+import { dir, eventually, example, kiln, must, run, WAIT_MS } from './kit.mjs';
 
 const shots = process.env.KILN_SHOTS;
 const servers = [];
@@ -44,7 +44,7 @@ export const settled = (page) =>
             document.querySelector('.live:not(.busy)') &&
             document.querySelector('.total, [data-nothing], .first, .page, .empty[role=alert]'),
         null,
-        { timeout: 20000 },
+        { timeout: WAIT_MS },
     );
 export const totalIs = (page, want, what) =>
     eventually(

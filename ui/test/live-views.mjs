@@ -13,6 +13,7 @@ import {
     textIs,
     there,
     viewIs,
+    WAIT_MS,
 } from './kit.mjs';
 import { ALL, CPU, between, inQuery, observed, open, sendLoop, settled, shot, sum, top, totalIs } from './live-kit.mjs';
 
@@ -48,7 +49,7 @@ async function loading(page, act) {
     const before = Number(await page.getAttribute('.live', 'data-loads'));
     await act();
     await page.waitForFunction((n) => Number(document.querySelector('.live:not(.busy)')?.dataset.loads) > n, before, {
-        timeout: 20000,
+        timeout: WAIT_MS,
     });
 }
 

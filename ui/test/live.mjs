@@ -26,6 +26,7 @@ import {
     themeIs,
     there,
     viewIs,
+    WAIT_MS,
 } from './kit.mjs';
 import { bill } from './live-bill.mjs';
 import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
@@ -297,7 +298,7 @@ async function person(url) {
         await totalIs(page, 1000e6, 'the first');
         await sendLoop(url, 'ticker', 'tock', 50, now - 30e3);
         await page.waitForFunction(() => document.querySelector('.total')?.dataset.total === '1500000000', null, {
-            timeout: 30000,
+            timeout: WAIT_MS,
         });
         await page.click('[data-tab=heat]');
         await there(page, '.heat canvas', 'no heat map');

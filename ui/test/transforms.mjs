@@ -25,6 +25,7 @@ import {
     textIs,
     there,
     viewIs,
+    WAIT_MS,
 } from './kit.mjs';
 
 // Each has one profile of its default type. KILN_EVERY_FILE=1 (`make test-page`) compares all of them.
@@ -98,7 +99,7 @@ async function open(page, html, hash) {
         await page.evaluate((h) => (location.hash = h), hash);
     } else {
         await page.goto(`${url}#${hash}`);
-        await page.waitForSelector('.view', { timeout: 30000 });
+        await page.waitForSelector('.view', { timeout: WAIT_MS });
     }
     await viewIs(page, new URLSearchParams(hash).get('view') ?? 'flame');
     await frames(page);
@@ -503,7 +504,7 @@ async function person() {
                     return r.top >= 0 && r.bottom <= innerHeight;
                 },
                 selector,
-                { timeout: 5000 },
+                { timeout: WAIT_MS },
             );
             must((await page.innerText(selector)).includes(name), `another row is selected in ${view}`);
         }

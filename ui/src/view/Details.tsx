@@ -91,7 +91,7 @@ export function Details(p: DetailsProps) {
             <span class="before">{was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}</span>
         );
     return (
-        <aside class="details" aria-label="Details of the selected function">
+        <aside class="details" aria-label="Details of the selected function" aria-busy={found.of !== of}>
             <header>
                 <h2>{frames.name[f]}</h2>
                 <button class="icon" onClick={p.onClose} title="Close (Esc)" aria-label="Close">

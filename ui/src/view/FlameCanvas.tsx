@@ -118,8 +118,9 @@ export function FlameCanvas(p: FlameProps) {
         if (p.up) e.scrollTop = all - e.clientHeight - fromRoot.current;
     }, [all, p.up, size.height]);
     useLayoutEffect(draw);
-    // A function that was selected elsewhere, or by the search, is shown at its largest box.
-    useEffect(() => {
+    // A function that was selected elsewhere, or by the search, is shown at its largest box. A layout effect: the next key
+    // moves from there.
+    useLayoutEffect(() => {
         const i =
             node >= 0 && p.tree.frame[node] === p.selected ? 0 : p.selected && largestOf(p.tree, p.selected, p.zoom);
         if (!i || !height) return;

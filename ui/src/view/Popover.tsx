@@ -1,6 +1,6 @@
 // A button with a small panel below it, which closes on Escape, on a click elsewhere, or after a choice.
 import { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface PopoverProps {
     label: ComponentChildren;
@@ -13,7 +13,8 @@ export interface PopoverProps {
 export function Popover(p: PopoverProps) {
     const [open, setOpen] = useState(false),
         box = useRef<HTMLDivElement>(null);
-    useEffect(() => {
+    // A layout effect: the focus and Escape work at once, not after the next frame.
+    useLayoutEffect(() => {
         if (!open) return;
         const key = (e: KeyboardEvent) => {
             if (e.key !== 'Escape') return;

@@ -1,11 +1,12 @@
 // The focus of a dialog: inside while it is open, then back where it was.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const REACHABLE = 'button:not(:disabled), input, select, textarea, a[href], [tabindex="0"]';
 
 export function useDialog<T extends HTMLElement>() {
     const box = useRef<T>(null);
-    useEffect(() => {
+    // A layout effect: the next key may come before the next frame.
+    useLayoutEffect(() => {
         const e = box.current!,
             before = document.activeElement as HTMLElement | null;
         if (!e.contains(before)) e.querySelector<HTMLElement>(REACHABLE)?.focus();

@@ -1,7 +1,7 @@
 // Rates or levels over time: one area per row, stacked, or the two lines of a comparison. Dragging or Shift with the arrow keys
 // selects a part; dragging with Shift selects the part to compare with.
 import { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { Span } from '../../live/range';
 import { Rate, rateOf } from '../../model/rate';
@@ -131,7 +131,8 @@ export function SeriesChart(p: SeriesProps) {
         chosen: [number, number] | null =
             anchor !== null && at ? [Math.min(anchor, at.step), Math.max(anchor, at.step)] : null;
     const side = (shift: boolean): Side => (shift ? 'base' : sides ? dragged : 'this');
-    useEffect(() => {
+    // A layout effect: keys and drags work as soon as the chart can be seen.
+    useLayoutEffect(() => {
         if (!box.current || !size.width || !steps) return;
         const made = makePlot(
             {

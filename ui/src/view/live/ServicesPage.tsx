@@ -1,5 +1,5 @@
 // The home page: every service with its load over time, its top function, its types, and senders with trouble.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Series, seriesOf, statusNow, storedOf } from '../../live/queries';
 import { Selection } from '../../live/selection';
 import {
@@ -232,7 +232,8 @@ function useStored(sel: Selection, wanted: boolean): Series[] | null {
 
 /** The filter has a key, and arrow keys move between the rows. */
 function useRowKeys(filter: preact.RefObject<HTMLInputElement>, onHelp: () => void, onEscape: () => void): void {
-    useEffect(() => {
+    // A layout effect: the next key may come before the next frame and must see the new rows.
+    useLayoutEffect(() => {
         const down = (e: KeyboardEvent) => {
             const at = e.target as HTMLElement,
                 typing = at instanceof HTMLSelectElement || (at instanceof HTMLInputElement && at !== filter.current);
