@@ -28,6 +28,7 @@ typedef struct saved_job {
     http_exchange *x; /* NULL: the client has disconnected; a change is made anyway */
     action action;
     bool replace;
+    const char *changes; /* what a change requires */
     str name, from, link;
     uint64_t now;
     arena arena; /* of the texts */
@@ -64,6 +65,8 @@ static bool put_list(saved_job *j)
         json_put_object(&o);
         json_put_key(&o, STR("schema"));
         json_put_u64(&o, 1);
+        json_put_key(&o, STR("changes"));
+        json_put_str(&o, str_of(j->changes));
         json_put_key(&o, STR("saved"));
         json_put_array(&o);
         for (size_t i = 0; i < v.n; i++) {
@@ -183,7 +186,7 @@ static bool take_request(saved_job *j, const http_message *m, err *e)
     return false;
 }
 
-void api_saved_request(api_saved *a, http_exchange *x)
+void api_saved_request(api_saved *a, http_exchange *x, const char *changes)
 {
     saved_job *j = calloc(1, sizeof *j);
     err e = {0};
@@ -196,6 +199,7 @@ void api_saved_request(api_saved *a, http_exchange *x)
     *j = (saved_job){.job = {.work = work, .done = done},
                      .of = a,
                      .x = x,
+                     .changes = changes,
                      .now = w->wall(w->ctx),
                      .arena = {.budget = (size_t)1 << 20}};
     bool ok = take_request(j, http_exchange_message(x), &e);

@@ -1,7 +1,7 @@
 /* server/api_saved.h - the endpoint `saved`: selections that people saved under a name
  * (store/saved.h).
  *
- *   GET /api/v1/saved           the list
+ *   GET /api/v1/saved           the list, and whether a client may change it
  *   PUT /api/v1/saved/NAME      saves the link in the body; If-None-Match: * forbids to replace
  *   PUT /api/v1/saved/NAME?from=OLD     renames
  *   DELETE /api/v1/saved/NAME
@@ -23,6 +23,7 @@ void api_saved_close(api_saved *a);
 bool api_saved_has(const http_message *m);
 /* Returns whether the request changes the list. */
 bool api_saved_changes(const http_message *m);
-/* Responds to x, now or later. */
-void api_saved_request(api_saved *a, http_exchange *x);
+/* Responds to x, now or later.  `changes` says what a change requires: "open", "token", or "none"
+ * when nobody may change the list. */
+void api_saved_request(api_saved *a, http_exchange *x, const char *changes);
 void api_saved_gone(http_exchange *x);

@@ -96,6 +96,13 @@ static right right_of(const http_message *m)
     return receive_route_of(m, &r) || api_saved_changes(m) ? RIGHT_WRITE : RIGHT_READ;
 }
 
+/* What a change of the saved selections requires (server/api_saved.h). */
+static const char *changes_of(const server *s)
+{
+    if (!guard_has(s->guard, RIGHT_WRITE)) return "open";
+    return guard_empty(s->guard, RIGHT_WRITE) ? "none" : "token";
+}
+
 static guard_verdict check_guard(const server *s, const http_message *m)
 {
     if (is_probe(m->path) || page_has(m->path)) return GUARD_OPEN;
@@ -215,7 +222,7 @@ static void on_request(void *ctx, http_exchange *x)
     else if (page_has(m->path))
         page_request(x);
     else if (api_saved_has(m))
-        api_saved_request(s->saved, x);
+        api_saved_request(s->saved, x, changes_of(s));
     else if (api_has(m))
         api_request(s->api, x);
     else

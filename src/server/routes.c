@@ -38,7 +38,7 @@ const api_shape api_shapes[] = {
             "jobs_waiting:int questions_waiting:int"},
     {"api_counts", API_COUNTERS(X)},
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
-    {"saved", "schema:int saved:[name:text link:text changed:int]"},
+    {"saved", "schema:int changes:text saved:[name:text link:text changed:int]"},
     {"status",
      "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
      "max_bytes:int? ingest:@ingest_counts http:@http_counts "

@@ -32,7 +32,7 @@ import { bill } from './live-bill.mjs';
 import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
 import { chart } from './live-chart.mjs';
 import { drag, views } from './live-views.mjs';
-import { savedLive } from './saved.mjs';
+import { savedGuarded, savedLive } from './saved.mjs';
 import { shareLive } from './share.mjs';
 
 const PAGE_BYTES = 150 * 1024;
@@ -407,6 +407,7 @@ try {
     await person(url);
     await billed();
     await guarded();
+    await savedGuarded();
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();

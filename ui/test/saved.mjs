@@ -1,8 +1,12 @@
-// saved.mjs - tests of the menu Saved: saves, opens, renames and deletes selections, and asks for the write token.
-import { check, eventually, gone, same, textIs, there } from './kit.mjs';
-import { CPU, inQuery, open, shot } from './live-kit.mjs';
+// saved.mjs - tests of the menu Saved: saves, opens, renames and deletes selections; without the write token, and on a read-only
+// server, it lists and opens them only.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { check, dir, eventually, example, gone, must, newPage, same, textIs, there } from './kit.mjs';
+import { CPU, inQuery, open, serve, shot } from './live-kit.mjs';
 
-const stored = async (url) => (await (await fetch(`${url}/api/v1/saved`)).json()).saved;
+const list = async (url) => (await fetch(`${url}/api/v1/saved`)).json(),
+    stored = async (url) => (await list(url)).saved;
 
 export async function savedLive(page, url) {
     await check('saved: save, open, rename and delete a selection', async () => {
@@ -32,5 +36,73 @@ export async function savedLive(page, url) {
         await gone(page, '[data-saved]', 'not deleted');
         same((await stored(url)).length, 0, 'entries');
         await page.keyboard.press('Escape');
+    });
+}
+
+const TOKEN = 'a-token-of-those-who-write',
+    CHANGES = '[data-do=save], [data-do=saved-name], [data-do=saved-rename], [data-do=saved-delete]';
+
+/** Opens the menu and waits for the list. */
+async function menu(page, url) {
+    await open(page, url, '?range=all');
+    await page.click('[data-do=saved]');
+    await there(page, '[data-saved=theirs]', 'the selection is not listed');
+}
+
+async function opens(page) {
+    await page.click('[data-saved=theirs] [data-do=saved-open]');
+    await inQuery(page, 'service.name="checkout"');
+}
+
+export async function savedGuarded() {
+    const file = join(dir, 'writers'),
+        tokens = (text) => writeFileSync(file, text, { mode: 0o600 });
+    tokens(`${TOKEN} people\n`);
+    const url = await serve('saved', '--write-tokens', file),
+        page = await newPage({}, new RegExp(`^(${url}/|data:|about:|blob:)`)),
+        authorization = `Bearer ${TOKEN}`;
+    page.removeAllListeners('console'); // the browser logs the status 401
+    const send = (method, path, body) => fetch(url + path, { method, headers: { authorization }, body });
+    must((await send('PUT', '/api/v1/saved/theirs', CPU)).ok, 'not saved');
+    must((await send('POST', '/upload', readFileSync(example))).ok, 'not uploaded');
+    await check('saved: without the write token the menu lists and opens, and offers no change', async () => {
+        await menu(page, url);
+        await textIs(page, '[data-needs-token]', /require a write token/, 'the token is not mentioned');
+        same(await page.$(CHANGES), null, 'a change is offered');
+        await shot(page, 'saved-token');
+        await opens(page);
+    });
+    await check('saved: a wrong token is rejected, the right one allows changes', async () => {
+        await menu(page, url);
+        const enter = async (token) => {
+            await there(page, '[role=dialog] [data-do=token]', 'no prompt');
+            await page.fill('[data-do=token]', token);
+            await page.keyboard.press('Enter');
+        };
+        await page.focus('[data-do=saved-token]');
+        await page.keyboard.press('Enter');
+        await gone(page, '.token .wrong', 'no token was rejected yet');
+        await enter('not-the-right-one-at-all');
+        await page.click('[data-do=saved-delete]');
+        await there(page, '.token .wrong', 'the token is not reported as wrong');
+        same((await stored(url)).length, 1, 'entries');
+        await enter(TOKEN);
+        await gone(page, '[data-saved]', 'not deleted');
+        must((await stored(url)).length === 0, 'still stored');
+    });
+    await page.close();
+    await check('saved: a read-only server lists and opens', async () => {
+        must((await send('PUT', '/api/v1/saved/theirs', CPU)).ok, 'not saved');
+        tokens('# nobody may write\n');
+        const other = await newPage({}, new RegExp(`^(${url}/|data:|about:|blob:)`));
+        for (let i = 0; (await list(url)).changes !== 'none'; i++) {
+            must(i < 300, 'the tokens are not reloaded');
+            await new Promise((done) => setTimeout(done, 100));
+        }
+        await menu(other, url);
+        await textIs(other, '[data-read-only]', /read-only/, 'no reason');
+        same(await other.$(`${CHANGES}, [data-do=saved-token]`), null, 'a change is offered');
+        await opens(other);
+        await other.close();
     });
 }

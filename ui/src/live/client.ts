@@ -5,7 +5,11 @@ import { COLUMNS, readColumns, withStart } from './columns';
 export type Right = 'read' | 'write';
 
 export class NeedsToken extends Error {
-    constructor(readonly right: Right) {
+    /** `rejected`: the request had a token, which is wrong. */
+    constructor(
+        readonly right: Right,
+        readonly rejected = false,
+    ) {
         super(
             right === 'read' ? 'this server requires a token for viewing' : 'this server requires a token for changes',
         );
@@ -15,6 +19,8 @@ export class NeedsToken extends Error {
 const key = (r: Right) => `kiln.token.${r}`;
 
 export const setToken = (r: Right, token: string): void => sessionStorage.setItem(key(r), token);
+
+export const hasToken = (r: Right): boolean => sessionStorage.getItem(key(r)) !== null;
 
 async function request(right: Right, path: string, init: RequestInit): Promise<Response> {
     const token = sessionStorage.getItem(key(right));
@@ -28,7 +34,10 @@ async function request(right: Right, path: string, init: RequestInit): Promise<R
         if ((e as Error).name === 'AbortError') throw e;
         throw new Error('the server does not respond');
     }
-    if (r.status === 401) throw new NeedsToken(right);
+    if (r.status === 401) {
+        if (token && sessionStorage.getItem(key(right)) === token) sessionStorage.removeItem(key(right));
+        throw new NeedsToken(right, !!token);
+    }
     if (!r.ok) throw new Error(await reason(r));
     return r;
 }

@@ -7,11 +7,16 @@ export interface SavedEntry {
     changed: number; // Unix ns
 }
 
+export interface SavedList {
+    changes: 'open' | 'token' | 'none'; // what a change requires; none: the list is read-only
+    saved: SavedEntry[];
+}
+
 export const MOST_NAME = 200; // bytes
 
 const path = (name: string) => `saved/${encodeURIComponent(name)}`;
 
-export const listSaved = async (): Promise<SavedEntry[]> => (await getJson<{ saved: SavedEntry[] }>('saved')).saved;
+export const listSaved = (): Promise<SavedList> => getJson<SavedList>('saved');
 
 /** Fails if the name is taken, unless `replace`. */
 export const saveAs = (name: string, link: string, replace: boolean): Promise<void> =>

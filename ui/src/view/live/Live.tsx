@@ -1,5 +1,5 @@
 // The page of `kiln serve`. The address holds the selection; the viewer of reports shows the results of the server.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
 import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
@@ -62,12 +62,10 @@ export function Live() {
         );
     const dark = useMedia('(prefers-color-scheme: dark)'),
         theme = choice === 'auto' ? (dark ? 'dark' : 'light') : choice;
-    const prompted = useRef<Set<Right>>(new Set());
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
 
     const prompt = (e: NeedsToken, retry: () => void) => {
-        const wrong = prompted.current.has(e.right);
-        setAsked((open) => open ?? { right: e.right, again: retry, wrong });
+        setAsked((open) => open ?? { right: e.right, again: retry, wrong: e.rejected });
     };
     const reload = () => setAgain((a) => ({ ...a, user: a.user + 1 })),
         tick = () => document.hidden || setAgain((a) => ({ ...a, timer: a.timer + 1 })),
@@ -328,8 +326,8 @@ export function Live() {
                 <TokenPrompt
                     right={asked.right}
                     wrong={asked.wrong}
-                    onClose={() => (prompted.current.add(asked.right), setAsked(null))}
-                    onDone={() => (prompted.current.add(asked.right), setAsked(null), asked.again())}
+                    onClose={() => setAsked(null)}
+                    onDone={() => (setAsked(null), asked.again())}
                 />
             )}
         </>

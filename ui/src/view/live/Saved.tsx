@@ -1,7 +1,7 @@
 // The menu "Saved": selections that the server stores under names.
-import { useEffect, useState } from 'preact/hooks';
-import { NeedsToken } from '../../live/client';
-import { MOST_NAME, SavedEntry, deleteSaved, listSaved, renameSaved, saveAs } from '../../live/saved';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { NeedsToken, hasToken } from '../../live/client';
+import { MOST_NAME, SavedList, deleteSaved, listSaved, renameSaved, saveAs } from '../../live/saved';
 import { Popover } from '../Popover';
 
 export interface SavedProps {
@@ -15,7 +15,9 @@ export interface SavedProps {
 }
 
 function Menu(p: SavedProps & { close(): void }) {
-    const [list, setList] = useState<SavedEntry[] | null>(null),
+    const [found, setFound] = useState<SavedList | null>(null),
+        box = useRef<HTMLDivElement>(null),
+        [, setEntered] = useState(0), // tokens
         [name, setName] = useState(p.proposal),
         [edited, setEdited] = useState<{ of: string; to: string } | null>(null),
         [note, setNote] = useState('');
@@ -23,7 +25,7 @@ function Menu(p: SavedProps & { close(): void }) {
         try {
             await act();
             setNote(done);
-            setList(await listSaved());
+            setFound(await listSaved());
             return true;
         } catch (e) {
             if (e instanceof NeedsToken) p.onToken(e, () => void run(act, done));
@@ -32,6 +34,11 @@ function Menu(p: SavedProps & { close(): void }) {
         }
     };
     useEffect(() => void run(async () => {}, ''), []);
+    // The name has the focus, or the first entry if the list cannot be changed.
+    useLayoutEffect(() => box.current!.querySelector<HTMLElement>('input, button')?.focus(), [found?.changes]);
+    const list = found?.saved,
+        changes = found?.changes,
+        allowed = changes === 'open' || (changes === 'token' && hasToken('write'));
     const given = name.trim(),
         taken = !!list?.some((s) => s.name === given);
     const rename = async () => {
@@ -39,25 +46,43 @@ function Menu(p: SavedProps & { close(): void }) {
         if (to.trim() === of || (await run(() => renameSaved(of, to.trim()), `Renamed ${of}.`))) setEdited(null);
     };
     return (
-        <div class="share-menu saved-menu">
-            <form
-                onSubmit={(e) => {
-                    e.preventDefault();
-                    if (given) void run(() => saveAs(given, p.link(), taken), `Saved ${given}.`);
-                }}
-            >
-                <input
-                    aria-label="Name of the selection"
-                    data-do="saved-name"
-                    value={name}
-                    maxLength={MOST_NAME}
-                    spellcheck={false}
-                    onInput={(e) => setName(e.currentTarget.value)}
-                />
-                <button data-do="save" disabled={!given}>
-                    {taken ? 'Replace the saved selection' : 'Save this selection'}
-                </button>
-            </form>
+        <div class="share-menu saved-menu" ref={box}>
+            {allowed && (
+                <form
+                    onSubmit={(e) => {
+                        e.preventDefault();
+                        if (given) void run(() => saveAs(given, p.link(), taken), `Saved ${given}.`);
+                    }}
+                >
+                    <input
+                        aria-label="Name of the selection"
+                        data-do="saved-name"
+                        value={name}
+                        maxLength={MOST_NAME}
+                        spellcheck={false}
+                        onInput={(e) => setName(e.currentTarget.value)}
+                    />
+                    <button data-do="save" disabled={!given}>
+                        {taken ? 'Replace the saved selection' : 'Save this selection'}
+                    </button>
+                </form>
+            )}
+            {changes === 'none' && (
+                <p class="dim" data-read-only>
+                    This server is read-only: selections cannot be saved or deleted.
+                </p>
+            )}
+            {changes === 'token' && !allowed && (
+                <p data-needs-token>
+                    Saving and deleting require a write token.{' '}
+                    <button
+                        data-do="saved-token"
+                        onClick={() => p.onToken(new NeedsToken('write'), () => setEntered((n) => n + 1))}
+                    >
+                        Enter a token
+                    </button>
+                </p>
+            )}
             <p role="status">{note}</p>
             {list?.length === 0 && <p class="dim">No selection is saved yet.</p>}
             {!!list?.length && (
@@ -89,22 +114,26 @@ function Menu(p: SavedProps & { close(): void }) {
                                     >
                                         {s.name}
                                     </button>
-                                    <button
-                                        aria-label={`Rename ${s.name}`}
-                                        title="Rename"
-                                        data-do="saved-rename"
-                                        onClick={() => setEdited({ of: s.name, to: s.name })}
-                                    >
-                                        ✎
-                                    </button>
-                                    <button
-                                        aria-label={`Delete ${s.name}`}
-                                        title="Delete"
-                                        data-do="saved-delete"
-                                        onClick={() => void run(() => deleteSaved(s.name), `Deleted ${s.name}.`)}
-                                    >
-                                        ×
-                                    </button>
+                                    {allowed && (
+                                        <>
+                                            <button
+                                                aria-label={`Rename ${s.name}`}
+                                                title="Rename"
+                                                data-do="saved-rename"
+                                                onClick={() => setEdited({ of: s.name, to: s.name })}
+                                            >
+                                                ✎
+                                            </button>
+                                            <button
+                                                aria-label={`Delete ${s.name}`}
+                                                title="Delete"
+                                                data-do="saved-delete"
+                                                onClick={() => void run(() => deleteSaved(s.name), `Deleted ${s.name}.`)}
+                                            >
+                                                ×
+                                            </button>
+                                        </>
+                                    )}
                                 </>
                             )}
                         </li>
