@@ -47,7 +47,7 @@ INLINE bool has_comm(struct task_struct *t)
 {
     for (uint32_t i = 0; i < BPF_COMM; i++) {
         if (i >= comm_length) break;
-        if (t->comm[i] != comm_prefix[i]) return false;
+        if (t->comm[i] != comm[i]) return false;
     }
     return true;
 }

@@ -25,14 +25,10 @@ INLINE uint64_t time_now(void)
 
 /* After the end of the recording and before the dump, which finds only threads that exist, the state
  * of a thread is still that at the end. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(exited, struct task_struct *t)
+INLINE void report_exit(struct scratch *s, struct task_struct *t, bool last)
 {
     struct bpf_rec_thread r;
     struct thread none = {0}, *p = NULL;
-    struct scratch *s = SCRATCH(scratch_off);
-    if (!s || !selects(t)) return 0;
-    uint32_t tgid = (uint32_t)t->tgid;
     uint64_t now = time_now();
     if (with_off_cpu) p = bpf_task_storage_get(&threads, t, 0, 0);
     if (p) {
@@ -41,11 +37,20 @@ int BPF_PROG(exited, struct task_struct *t)
     }
     put_thread(&r, BPF_REC_EXIT, t, p ? p : &none, now);
     if (p) r.rest = claim(p, r.on_ns);
-    r.last = t->signal->live.counter == 0;
+    r.last = last;
     bpf_get_current_comm(r.comm, sizeof r.comm);
     s->n.exits++;
     if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) s->n.lost_exits++;
-    if (r.last && filter == FILTER_PIDS) bpf_map_delete_elem(&followed, &tgid);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited, struct task_struct *t)
+{
+    struct scratch *s = SCRATCH(scratch_off);
+    uint32_t tgid = (uint32_t)t->tgid;
+    bool last = t->signal->live.counter == 0;
+    if (s && selects(t)) report_exit(s, t, last);
+    if (last && filter == FILTER_PIDS) bpf_map_delete_elem(&followed, &tgid);
     return 0;
 }
 

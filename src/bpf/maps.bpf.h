@@ -17,8 +17,8 @@ enum { FILTER_ALL, FILTER_PIDS, FILTER_CGROUP }; /* bpf_filter of record/bpf.h *
 
 const volatile uint32_t filter;
 const volatile uint64_t cgroup_id;
-const volatile char comm_prefix[BPF_COMM];
-const volatile uint32_t comm_length;
+const volatile char comm[BPF_COMM];
+const volatile uint32_t comm_length; /* bytes to compare, with the final 0 of a whole name */
 const volatile bool with_kernel, with_off_cpu, aggregate, ship;
 const volatile uint32_t max_frames = BPF_FRAMES_MAX;
 const volatile uint32_t copy_bytes = 16 << 10;

@@ -121,6 +121,9 @@ int BPF_PROG(off_cpu, bool preempt, struct task_struct *prev, struct task_struct
     if (!s) return 0;
     s->n.runs++;
     bool out = accepts(prev), in = accepts(next);
+    /* A thread that got another name or cgroup while it ran is not recorded from then on. */
+    if (!out && !ended && (comm_length || filter == FILTER_CGROUP))
+        bpf_task_storage_delete(&threads, prev);
     if (!out && !in) return 0;
     uint64_t now = bpf_ktime_get_ns();
     if (out) leave(ctx, s, prev, preempt ? 0 : prev_state & STATE_MASK, now);

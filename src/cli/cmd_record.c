@@ -42,6 +42,8 @@ bool record_options(record_run *x, err *e)
     x->o.off_cpu = o->off_cpu || o->off_cpu_min;
     x->o.kernel = o->kernel_stacks;
     x->o.aggregate = o->aggregate;
+    x->o.comm = o->comm;
+    if (o->comm && !*o->comm) return err_set(e, ERR_USAGE, "--comm needs the name of a thread");
     if (x->o.off_cpu && x->o.mode == RECORD_PERF)
         return err_set(e, ERR_USAGE, "--off-cpu needs BPF; leave out --mode perf");
     if (x->o.aggregate && x->o.mode == RECORD_PERF)

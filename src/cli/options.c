@@ -215,6 +215,9 @@ static const option_desc all_options[] = {
      "Record every process of the machine (needs root or CAP_PERFMON)."},
     {"cgroup", 0, OPTION_PATH, AT(cgroup), IN(RECORD), "DIR", NULL,
      "Record the processes of this cgroup, a directory of cgroup2 (needs root or CAP_PERFMON)."},
+    {"comm", 0, OPTION_TEXT, AT(comm), IN(RECORD), "NAME", NULL,
+     "Record only threads with this name (the first 15 bytes count); `NAME*`: those whose name "
+     "begins so."},
     {"duration", 'd', OPTION_TEXT, AT(duration), IN(RECORD), "TIME", NULL,
      "Stop after this time, such as 30s. Default: until ^C, or until the processes have ended."},
     {"off-cpu", 0, OPTION_FLAG, AT(off_cpu), IN(RECORD), NULL, NULL,

@@ -74,7 +74,7 @@ typedef struct cli_options {
     /* record */
     option_list pids;
     bool whole_machine, off_cpu, kernel_stacks, aggregate;
-    const char *cgroup, *duration, *off_cpu_min, *record_mode;
+    const char *cgroup, *comm, *duration, *off_cpu_min, *record_mode;
 
     /* send */
     const char *address, *protocol, *signal, *compression, *timeout, *wait, *ca, *cert, *key,

@@ -62,7 +62,7 @@ typedef struct bpf_opts {
     bool ship;               /* every stack comes with registers and copy, for tests */
     bpf_filter filter;       /* BPF_PIDS: bpf_follow, and the children of followed processes */
     const char *cgroup;      /* BPF_CGROUP: a directory of cgroup2; includes its descendants */
-    const char *comm;        /* only threads whose name begins so; NULL: all */
+    const char *comm;        /* only threads with this name; `*` at its end: any rest; NULL: all */
     uint64_t off_cpu_min_ns; /* shorter intervals are only counted and summed */
     uint32_t off_cpu_rate;   /* intervals per second above which short ones are sampled; 0: 20000 */
     uint32_t max_frames;     /* 0: 127, the maximum */

@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "record/bpf_skeleton.h"
+#include "record/comm.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -86,8 +87,9 @@ static bool set_options(bpf_source *s, err *e)
     r->filter = o->filter;
     if (o->filter == BPF_CGROUP && !find_cgroup(o->cgroup, &r->cgroup_id, e)) return false;
     if (o->comm) {
-        r->comm_length = (uint32_t)strnlen(o->comm, sizeof r->comm_prefix - 1);
-        memcpy(r->comm_prefix, o->comm, r->comm_length);
+        record_comm c = record_comm_parse(o->comm);
+        memcpy(r->comm, c.bytes, sizeof r->comm);
+        r->comm_length = c.n;
     }
     r->with_kernel = o->kernel;
     r->with_off_cpu = o->off_cpu;

@@ -332,6 +332,7 @@ feed *feed_open(recorder *r, err *e)
                   .table_bytes = TABLE_BYTES,
                   .filter = filters[r->o.target],
                   .cgroup = r->o.cgroup,
+                  .comm = r->o.comm,
                   .off_cpu_min_ns = r->o.off_cpu_min_ns,
                   .max_frames = r->o.max_frames < FRAMES_MAX ? r->o.max_frames : FRAMES_MAX,
                   .finish = finish,

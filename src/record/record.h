@@ -23,6 +23,7 @@ typedef struct record_opts {
     const uint32_t *pids; /* RECORD_PIDS; empty: recorder_attach follows */
     size_t n_pids;
     const char *cgroup; /* RECORD_CGROUP: a directory of cgroup2 */
+    const char *comm;   /* only threads with this name; `*` at its end: any rest; NULL: all */
     record_mode mode;
     uint32_t hz, max_frames;
     bool off_cpu, kernel;
@@ -73,7 +74,7 @@ typedef struct recorded {
     uint64_t kernel_finished;       /* BPF: user stacks that were completed outside of the kernel */
     uint64_t spans;                 /* observations with a span */
     uint64_t repeated;              /* perf: dropped samples of threads that were found twice */
-    uint64_t spans_torn; /* spans that were discarded: the thread was changing them */
+    uint64_t spans_torn;            /* spans that were discarded: the thread was changing them */
     uint32_t processes, threads, ended;
     uint64_t ran_ns;  /* recorder_stop: duration of the recording */
     uint64_t own_cpu; /* CPU time of the recorder thread, ns */
