@@ -5,6 +5,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/utf8.h"
+
 #include "base/ban.h"
 
 struct pattern {
@@ -43,9 +45,11 @@ static bool compile(pattern *p, arena *a, err *e)
         char why[120];
         if (code == PCRE2_ERROR_HEAP_FAILED) return err_memory(e);
         pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
+        int shown = (int)utf8_valid(p->text.p,
+                                    p->text.n < 40 ? p->text.n : 40); /* cut between characters */
         return err_set(e, ERR_USAGE,
                        "%s: `%.*s` is not a regular expression: %s (at character %zu)", p->name,
-                       p->text.n > 40 ? 40 : (int)p->text.n, p->text.p, why, (size_t)at);
+                       shown, p->text.p, why, (size_t)at);
     }
     (void)pcre2_jit_compile(
         p->code, PCRE2_JIT_COMPLETE); /* without machine code the result is the same, but slower */
