@@ -243,7 +243,7 @@ static bool put_tree(comparing *x, err *e)
     const tree *sides[] = {&x->t_before, &x->t_after};
     const uint32_t *at[] = {x->at_before, x->at_after};
     const fitted *f = &x->fit;
-    if (!graph_fit(k, &x->t_all, sides, at, 2, ROW, &x->fit, e)) return false;
+    if (!graph_fit(k, &x->t_all, NULL, sides, at, 2, ROW, &x->fit, e)) return false;
     response_node *o = response_object(&k->w.root, "nodes");
     response_u32s(o, "parent", f->parent, f->n);
     response_u32s(o, "frame", f->frame, f->n);

@@ -20,8 +20,8 @@ static void widen(int64_t *low, int64_t *high, const int64_t *v, size_t n)
     }
 }
 
-bool graph_fit(query *k, const tree *t, const tree *const *sides, const uint32_t *const *at,
-               size_t n_sides, size_t per_frame, fitted *out, err *e)
+bool graph_fit(query *k, const tree *t, const uint8_t *only, const tree *const *sides,
+               const uint32_t *const *at, size_t n_sides, size_t per_frame, fitted *out, err *e)
 {
     uint64_t *self = arena_new(k->a, uint64_t, t->n);
     if (!self) return err_memory(e);
@@ -39,9 +39,10 @@ bool graph_fit(query *k, const tree *t, const tree *const *sides, const uint32_t
                    .frame = FRAME + per_frame};
     c.node = query_width(k, -1, (int64_t)t->n) + query_width(k, -1, (int64_t)t->frames->v.n) +
              2 * n_sides * query_width(k, low, high);
-    if (!fit_tree(t, self, &c, k->a, out, e)) return false;
+    if (!fit_tree(t, self, only, &c, k->a, out, e)) return false;
     if (!out->whole)
-        query_cut(k, "max_bytes: only the %zu largest of %zu nodes are included", out->n, t->n);
+        query_cut(k, "max_bytes: only the %zu largest of %zu nodes are included", out->n,
+                  out->n_all);
     return query_put_frames(k, t->frames, out->frames, out->n_frames, e);
 }
 
@@ -58,6 +59,49 @@ bool graph_put(query *k, response_node *o, const char *key, const int64_t *v, co
     return true;
 }
 
+/* Takes the next label of a path from *rest and removes its escapes. False at the end. */
+static bool next_label(str *rest, char *to, str *out)
+{
+    size_t n = 0;
+    if (!rest->p) return false;
+    for (size_t i = 0;; i++) {
+        bool end = i == rest->n;
+        if (!end && rest->p[i] == '\\' && i + 1 < rest->n)
+            i++;
+        else if (end || rest->p[i] == ';') {
+            *out = (str){to, n};
+            *rest = end ? (str){0} : (str){rest->p + i + 1, rest->n - i - 1};
+            return true;
+        }
+        to[n++] = rest->p[i];
+    }
+}
+
+/* Marks the nodes whose path from the root has these labels, everything below them, and their
+ * ancestors. Frames of one label may differ in file or binary, so there can be several. */
+static bool mark_below(const tree *t, str path, arena *a, uint8_t **out, err *e)
+{
+    uint8_t *only = *out = arena_new(a, uint8_t, t->n);
+    uint32_t *depth = arena_new(a, uint32_t, t->n); /* labels that match, + 1; 0: another path */
+    str *label = arena_new(a, str, path.n + 1);
+    char *text = arena_new(a, char, path.n + 1);
+    uint32_t n = 0;
+    if (!only || !depth || !label || !text) return err_memory(e);
+    for (size_t used = 0; next_label(&path, text + used, &label[n]);) used += label[n++].n;
+    depth[0] = 1;
+    for (size_t i = 1; i < t->n; i++) {
+        uint32_t up = depth[t->parent[i]];
+        if (up > n || (up && str_eq(label[up - 1], frame_label(t->frames, t->frame[i]))))
+            depth[i] = up > n ? up : up + 1;
+        else
+            depth[i] = 0;
+    }
+    for (size_t i = t->n; i-- > 1;)
+        if (only[i] || depth[i] > n) only[i] = only[t->parent[i]] = 1;
+    only[0] = 1;
+    return true;
+}
+
 bool api_tree(query *k, err *e)
 {
     model m;
@@ -66,11 +110,13 @@ bool api_tree(query *k, err *e)
     tree t;
     fitted x;
     tree_opts o = {.order = TREE_BY_TOTAL};
+    str below = params_get(&k->p, "below");
+    uint8_t *only = NULL;
     if (!params_flag(&k->p, "inverted", &o.inverted, e) || !query_sums(k, &m, &f, &v, e) ||
-        !tree_of(&v, &o, k->a, &t, e))
+        !tree_of(&v, &o, k->a, &t, e) || (below.n && !mark_below(&t, below, k->a, &only, e)))
         return false;
     query_put_view(k, &v);
-    if (!graph_fit(k, &t, (const tree *[]){&t}, NULL, 1, 0, &x, e)) return false;
+    if (!graph_fit(k, &t, only, (const tree *[]){&t}, NULL, 1, 0, &x, e)) return false;
     response_node *nodes = response_object(&k->w.root, "nodes");
     response_u32s(nodes, "parent", x.parent, x.n);
     response_u32s(nodes, "frame", x.frame, x.n);

@@ -56,7 +56,7 @@ static void keep(fitting *x)
 {
     fitted *o = x->out;
     size_t used = 0, n = 0;
-    for (; n < x->t->n; n++) {
+    for (; n < o->n_all; n++) {
         bool fresh;
         size_t cost = cost_of(x, o->node[n], &fresh);
         if (n && (cost > x->c->room || used > x->c->room - cost)) break;
@@ -67,7 +67,7 @@ static void keep(fitting *x)
         }
     }
     o->n = n;
-    o->whole = n == x->t->n;
+    o->whole = n == o->n_all;
 }
 
 /* Renumbers the nodes that stay: parents come before their children. */
@@ -87,8 +87,8 @@ static bool number(fitting *x, arena *a, err *e)
     return true;
 }
 
-bool fit_tree(const tree *t, const uint64_t *self, const fit_costs *c, arena *a, fitted *out,
-              err *e)
+bool fit_tree(const tree *t, const uint64_t *self, const uint8_t *only, const fit_costs *c,
+              arena *a, fitted *out, err *e)
 {
     fitting x = {.t = t, .c = c, .out = out};
     size_t n_frames = t->frames->v.n;
@@ -97,12 +97,13 @@ bool fit_tree(const tree *t, const uint64_t *self, const fit_costs *c, arena *a,
     out->frames = arena_new(a, uint32_t, n_frames + 1);
     out->node = arena_new(a, uint32_t, t->n);
     if (!x.frame_of || !out->frames || !out->node) return err_memory(e);
-    for (uint32_t i = 0; i < t->n; i++) out->node[i] = i;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!only || only[i]) out->node[out->n_all++] = i;
     keep(&x);
     if (!out->whole) {
         if (!(x.size = arena_new(a, uint64_t, t->n))) return err_memory(e);
         add_sizes(&x, self);
-        qsort_r(out->node, t->n, sizeof *out->node, larger_first, x.size);
+        qsort_r(out->node, out->n_all, sizeof *out->node, larger_first, x.size);
         memset(x.frame_of, 0, n_frames * sizeof *x.frame_of);
         out->n_frames = 0;
         keep(&x);

@@ -18,10 +18,12 @@ typedef struct fitted {
     uint32_t *frame;  /* index in `frames`; UINT32_MAX: the root */
     uint32_t *frames; /* ids of the used frames */
     size_t n_frames;
-    bool whole; /* all nodes stay */
+    size_t n_all; /* nodes to choose from */
+    bool whole;   /* all of them stay */
 } fitted;
 
-/* Chooses the nodes. self: the absolute value of each node. The root always stays. Takes O(n log n)
- * time when nodes have to be dropped. Fails only when out of memory. */
-NODISCARD bool fit_tree(const tree *t, const uint64_t *self, const fit_costs *c, arena *a,
-                        fitted *out, err *e);
+/* Chooses the nodes. self: the absolute value of each node. only: 1 for the nodes to choose from,
+ * which include the parents of each; NULL: all. The root always stays. Takes O(n log n) time when
+ * nodes have to be dropped. Fails only when out of memory. */
+NODISCARD bool fit_tree(const tree *t, const uint64_t *self, const uint8_t *only,
+                        const fit_costs *c, arena *a, fitted *out, err *e);

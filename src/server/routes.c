@@ -107,7 +107,7 @@ const api_route api_routes[] = {
      "type:text unit:text start:int column:int columns:int row:int rows:int sum:ints count:ints "
      "max:int",
      NULL},
-    {"tree", api_tree, COMMON | API_VIEW | API_P(INVERTED),
+    {"tree", api_tree, COMMON | API_VIEW | API_P(INVERTED) | API_P(BELOW),
      "a flame graph as columns, one entry for each node",
      VALUES "frames:@frames nodes:{parent:ints frame:ints self:ints total:ints}", NULL},
     {"top", api_top, COMMON | API_VIEW | API_P(LIMIT) | API_P(CUM), "frames sorted by value",

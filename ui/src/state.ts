@@ -2,7 +2,7 @@
 import { ColorBy } from './draw/palette';
 import { Filter, LabelFilter } from './model/filter';
 import { readPath, writePath } from './model/reference';
-import { Transform, readTransform, writeTransform } from './model/transforms';
+import { Transform, ViewParam, paramOf, readTransform, writeTransform } from './model/transforms';
 import { DATED } from './model/units';
 
 export type View = 'flame' | 'table' | 'tree' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
@@ -110,17 +110,30 @@ const label = (text: string, not: boolean): LabelFilter => {
 const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T =>
     all.includes(v as T) ? (v as T) : or;
 
-/** The data that a fragment needs from the server: timestamps of observations, or only a part of the time range. */
+/** The data that a fragment needs from the server. */
 export interface Needs {
-    times: boolean;
-    part: [bigint, bigint] | null; // Unix ns
+    times: boolean; // timestamps of observations
+    attributes: boolean; // attributes of samples
+    stacks: boolean; // every stack, not only the largest ones
+    view: ViewParam | null; // a transform that the server can apply
+    zoom: string[]; // the path that is shown (model/reference.ts)
+    part: [bigint, bigint] | null; // only a part of the time range, Unix ns
 }
 
 export const needsTimes = (v: View): boolean => v === 'chart';
 
 export function needsOf(fragment: string): Needs {
-    const q = new URLSearchParams(fragment.replace(/^#/, ''));
-    return { times: needsTimes(q.get('view') as View), part: partOf(q.get('time')) };
+    const q = new URLSearchParams(fragment.replace(/^#/, '')),
+        transforms = q.getAll('t').flatMap((t) => readTransform(t) ?? []),
+        view = transforms.length === 1 ? paramOf(transforms[0]) : null;
+    return {
+        times: needsTimes(q.get('view') as View),
+        attributes: q.get('view') === 'labels' || q.has('label') || q.has('not'),
+        stacks: q.get('invert') === '1' || (transforms.length > 0 && !view),
+        view,
+        zoom: readPath(q.getAll('zoom')),
+        part: partOf(q.get('time')),
+    };
 }
 
 /** The fragment for other data, without the times of the old data. */

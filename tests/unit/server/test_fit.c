@@ -55,7 +55,7 @@ static void test_fit(void **state)
             for (size_t i = 0; i < NODES; i++) size[i] = x.self[i];
             for (size_t i = NODES; i-- > 1;) size[x.t.parent[i]] += size[i];
             fit_costs c = {.room = room, .node = 30, .frame = 10};
-            assert_true(fit_tree(&x.t, x.self, &c, &x.a, &f, &e));
+            assert_true(fit_tree(&x.t, x.self, NULL, &c, &x.a, &f, &e));
             assert_true(f.n >= 1 && f.node[0] == 0 && f.parent[0] == UINT32_MAX);
             assert_true(f.whole == (f.n == NODES));
             bool kept[NODES] = {false};
@@ -95,7 +95,7 @@ static void test_ties(void **state)
         for (uint32_t i = 1; i < CHAIN; i++) x.t.parent[i] = i - 1, x.t.frame[i] = 1;
         size_t label = 10 + frame_label(&x.frames, 1).n;
         fit_costs c = {.room = FITS * 30 + label, .node = 30, .frame = 10};
-        assert_true(fit_tree(&x.t, x.self, &c, &x.a, &f, &e));
+        assert_true(fit_tree(&x.t, x.self, NULL, &c, &x.a, &f, &e));
         assert_int_equal(f.n, FITS);
         assert_false(f.whole);
         for (uint32_t i = 0; i < FITS; i++) {
@@ -119,7 +119,7 @@ static void test_equal_siblings(void **state)
     for (uint32_t i = 0; i < NODES_HERE; i++) x.self[i] = i ? 7 : 0;
     for (uint32_t i = 1; i < NODES_HERE; i++) x.t.parent[i] = 0, x.t.frame[i] = 1;
     fit_costs c = {.room = FITS * 30 + 10 + frame_label(&x.frames, 1).n, .node = 30, .frame = 10};
-    assert_true(fit_tree(&x.t, x.self, &c, &x.a, &f, &e));
+    assert_true(fit_tree(&x.t, x.self, NULL, &c, &x.a, &f, &e));
     assert_int_equal(f.n, FITS);
     for (uint32_t i = 0; i < FITS; i++) assert_int_equal(f.node[i], i);
     arena_free(&x.a);

@@ -4,7 +4,8 @@ import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
 import { Loaded, fromExport } from '../source';
 import { Needs } from '../state';
-import { NeedsToken, Uploaded, getBytes } from './client';
+import { below } from './below';
+import { NeedsToken, Params, Uploaded, getBytes } from './client';
 import { Counts } from '../model/series';
 import {
     Series,
@@ -21,6 +22,7 @@ import {
 import { Range, Span, absolute, atLeast, hull, moves, resolve, spanText } from './range';
 import { Selection, spanBefore, SHIFTS } from './selection';
 import { EVERY, Selector, readSelector, valueOf, withValue, writeSelector } from './selector';
+import { CutTree, MOST_SAMPLES, cutTree } from './tree';
 
 export const SERVICE = 'service.name';
 export const PROFILE_ID = 'profile_id';
@@ -52,8 +54,16 @@ export interface Results {
     session: Session | null;
     about: About | null; // set if exactly one profile is selected
     timed: boolean; // the session has timestamps, as the senders sent them
+    tree: Trunk | null; // the session has no samples, but the largest nodes of the tree
     failed: string; // why the profile could not be loaded
     withoutBase: boolean; // a comparison was requested, but the other side has no data
+}
+
+/** A tree of the server, and how to query more of it. */
+export interface Trunk {
+    cut: CutTree;
+    params: Params; // the selection, and the transform that the server applied
+    transform: string; // the same transform as in an address; empty: none
 }
 
 const inMs = ([a, b]: [bigint, bigint]): Span => [Number(a) / 1e6, Number(b) / 1e6];
@@ -165,6 +175,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         session: null,
         about: null,
         timed: false,
+        tree: null,
         failed: '',
         withoutBase: false,
     };
@@ -185,6 +196,16 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
                 : (await drawing).observations,
         timed = needs.times && (await expected()) <= MOST_OBSERVATIONS;
     const part = needs.part && { start: String(needs.part[0]), end: String(needs.part[1]) };
+    const asTree = async () => {
+        if (needs.times || needs.attributes || needs.stacks || sel.against) return false;
+        const stored = series.reduce((n, s) => n + (label(s) === chosen.type ? s.samples : 0), 0);
+        return stored > MOST_SAMPLES && (await expected()) > MOST_SAMPLES;
+    };
+    const trunkOf = async (): Promise<Trunk> => {
+        const { view } = needs,
+            params = { ...where(chosen, span), ...part, ...(view && { [view.key]: view.pattern }) };
+        return { cut: await cutTree(params, signal), params, transform: view?.transform ?? '' };
+    };
     const source = fromExport(
         bytesOf(chosen, span, part, !timed, signal),
         nameOf(chosen),
@@ -192,12 +213,18 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
     );
     const one = valueOf(chosen, PROFILE_ID),
         about = one === null ? null : profileAbout(one, chosen.type, signal).catch(() => null), // it may have been deleted
-        loading = source.load().catch((e: unknown) => e as Error),
+        loading = asTree()
+            .then(async (tree) => (tree ? trunkOf() : source.load()))
+            .catch((e: unknown) => e as Error),
         chart = { ...none, ...(await drawing), services, types, selector: chosen, unit: found.unit },
-        loaded = (await loading) as Loaded | Error;
+        loaded = (await loading) as Loaded | Trunk | Error;
     if (loaded instanceof Error) {
         if (signal.aborted || loaded instanceof NeedsToken) throw loaded;
         return { ...chart, failed: loaded.message }; // the chart is still shown, so that a smaller part can be selected
+    }
+    if ('cut' in loaded) {
+        const got = await below(loaded, needs.zoom, nameOf(chosen), BigInt(Math.floor(span[0])) * 1000000n, signal);
+        return { ...chart, stored, ...got, about: await about };
     }
     const main = only(loaded.profile, label(found)),
         other = loaded.base && only(loaded.base, label(found)),

@@ -230,14 +230,14 @@ export const ACTIONS: Record<Kind, string> = {
 };
 
 const OPTIONS: Partial<Record<Kind, string>> = {
-    function: '--show-from',
-    with: '--focus',
-    library: '--show',
-    merge: '--hide',
-    drop: '--ignore',
-    collapse: '--collapse',
-    resource: '--collapse-library',
-    recursion: '--collapse-recursion',
+    function: 'show-from',
+    with: 'focus',
+    library: 'show',
+    merge: 'hide',
+    drop: 'ignore',
+    collapse: 'collapse',
+    resource: 'collapse-library',
+    recursion: 'collapse-recursion',
 };
 
 const escaped = (s: string): string => s.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
@@ -246,9 +246,26 @@ const escaped = (s: string): string => s.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
  *  addresses without names have none. */
 export function optionOf(t: Transform, frames: Frames): string {
     const option = OPTIONS[t.kind];
-    if (!option) return '';
-    const file = t.kind === 'library' || t.kind === 'resource';
-    if (!file && !frames.name.includes(t.name)) return '';
-    const pattern = file ? `(^|/)${escaped(t.name)}$` : `^${escaped(t.name)}$`;
-    return `${option} '${pattern.replaceAll("'", `'\\''`)}'`;
+    if (!option || (!ofFile(t) && !frames.name.includes(t.name))) return '';
+    return `--${option} '${patternOf(t).replaceAll("'", `'\\''`)}'`;
+}
+
+const ofFile = (t: Transform): boolean => t.kind === 'library' || t.kind === 'resource',
+    patternOf = (t: Transform): string => (ofFile(t) ? `(^|/)${escaped(t.name)}$` : `^${escaped(t.name)}$`);
+
+/** Names that are made up where a function has none. */
+const NAMELESS = /^\[|^<unknown>$|^\?$|(^|[ +])0x[0-9a-f]+$/;
+
+/** A parameter of the query API with the same effect. */
+export interface ViewParam {
+    transform: string; // as in an address
+    key: string;
+    pattern: string;
+}
+
+/** Returns null if there is none. */
+export function paramOf(t: Transform): ViewParam | null {
+    const option = OPTIONS[t.kind];
+    if (!option || (!ofFile(t) && NAMELESS.test(t.name))) return null;
+    return { transform: writeTransform(t), key: option.replaceAll('-', '_'), pattern: patternOf(t) };
 }

@@ -9,7 +9,7 @@ import { reshaped } from '../model/reshape';
 import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { Shared } from '../model/shared';
 import { tableOf } from '../model/table';
-import { Transform, optionOf, reshapeOf } from '../model/transforms';
+import { Transform, optionOf, reshapeOf, writeTransform } from '../model/transforms';
 import { largestOf, pathOf, zoomFor } from '../model/tree';
 import { withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
@@ -44,6 +44,9 @@ export interface Around extends ViewOptions {
     about: About | null; // comments and attributes of the selected profile; null for sums
     theme: State['theme'];
     whole: number; // the sum over the whole time range
+    tree: boolean; // the data are a tree: samples have no labels until these are needed
+    partly: boolean; // a part of the tree is not loaded
+    applied: string; // the transform that the server has applied
     /** Shown in place of the flame chart until timestamps are loaded. */
     instead: ComponentChildren;
     /** Views over the whole time range, drawn from sums that the server computes. */
@@ -66,11 +69,11 @@ export interface TimeView {
 const COLORED = new Set<View>(['flame', 'sandwich', 'chart', 'table', 'tree']);
 
 /** The views for which there are data. */
-function availableViews(p: Profile, more: boolean): View[] {
+function availableViews(p: Profile, more: boolean, labels: boolean): View[] {
     const out: View[] = ['flame', 'table', 'tree', 'sandwich'];
     if (more) out.push('chart', 'lanes', 'heat');
     else if (hasTime(p)) out.push('chart', 'heat');
-    if (hasLabels(p)) out.push('labels');
+    if (labels) out.push('labels');
     return out;
 }
 
@@ -99,7 +102,7 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
         profile = session.profile(choice),
         palette = useMemo(() => new Palette(theme, session.selfOf(profile)), [theme, profile]);
     const about = useMemo(() => around?.about ?? aboutOf(session.main.set, profile), [session, profile, around?.about]);
-    const views = useMemo(() => availableViews(profile, !!around), [profile]);
+    const views = useMemo(() => availableViews(profile, !!around, !!around?.tree || hasLabels(profile)), [profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
     const search = useRef<HTMLInputElement>(null);
@@ -110,8 +113,13 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
     // The server has already applied the selected time range.
     const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
     const reshape = useMemo(
-        () => reshapeOf(state.transforms, session.frames, session.main.noStack),
-        [session, state.transforms],
+        () =>
+            reshapeOf(
+                state.transforms.filter((t) => !around?.applied || writeTransform(t) !== around.applied),
+                session.frames,
+                session.main.noStack,
+            ),
+        [session, state.transforms, around?.applied],
     );
     const plain = useMemo(
         () => timed('tree', () => session.tree(choice, filter, state.compare, state.order)),
@@ -213,6 +221,7 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
                 search={search}
                 found={found}
                 only={searched >= 0}
+                partly={around?.partly ?? false}
                 onStep={nextMatch}
                 onOnly={onlyMatches}
                 about={around?.facts ?? null}

@@ -31,6 +31,7 @@ export interface HeaderProps {
     result: TreeResult;
     found: Found;
     only: boolean;
+    partly: boolean; // a part of the tree is not loaded
     onStep(by: number): void;
     onOnly(): void;
     search: RefObject<HTMLInputElement>;
@@ -107,6 +108,7 @@ export function Header(h: HeaderProps) {
                 selected={state.selected}
                 whole={result.total}
                 only={h.only}
+                partly={h.partly}
                 onSearch={(text) => h.patch({ search: text })}
                 onStep={h.onStep}
                 onOnly={h.onOnly}

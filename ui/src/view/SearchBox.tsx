@@ -11,6 +11,7 @@ export interface SearchBoxProps {
     selected: number;
     whole: number;
     only: boolean; // only stacks with a match are shown
+    partly: boolean; // a part of the tree is not loaded, and not searched
     onSearch(text: string): void;
     onStep(by: number): void;
     onOnly(): void;
@@ -41,6 +42,7 @@ export function SearchBox(p: SearchBoxProps) {
                         {at ? `${at}/` : ''}
                         {list.length} ·{' '}
                         <span class="share">{p.found.total === null ? '…' : percent(p.found.total, p.whole)}</span>
+                        {p.partly && ' of what is loaded'}
                     </output>
                     <button
                         class="icon"

@@ -19,6 +19,7 @@ import { LiveHeat } from './LiveHeat';
 import { LiveLanes } from './LiveLanes';
 import { LiveSeries } from './LiveSeries';
 import { LiveVerdict } from './LiveVerdict';
+import { NotLoaded } from './NotLoaded';
 import { NoTimes, Nothing } from './Nothing';
 import { Pace } from './Pace';
 import { Picker, TraceSearch } from './Picker';
@@ -30,6 +31,7 @@ import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
 import { Again, now, useResults } from './useResults';
+import { useDeeper } from './useDeeper';
 import { useSelection } from './useSelection';
 
 const PAGES: [Page, string][] = [
@@ -52,7 +54,11 @@ interface Asked {
 
 export function Live() {
     const [sel, go, here] = useSelection(),
-        needs = useMemo(() => needsOf(here.hash), [here.hash]);
+        [everything, setEverything] = useState(''), // the address whose data are loaded whole
+        needs = useMemo(() => {
+            const n = needsOf(here.hash);
+            return { ...n, stacks: n.stacks || everything === here.search };
+        }, [here, everything]);
     const [uploading, setUploading] = useState(false),
         [notice, setNotice] = useState(() => brokenAddress(location.search, location.hash)),
         [asked, setAsked] = useState<Asked | null>(null),
@@ -71,8 +77,9 @@ export function Live() {
         tick = () => document.hidden || setAgain((a) => ({ ...a, timer: a.timer + 1 })),
         onError = (e: unknown) => e instanceof NeedsToken && prompt(e, reload);
     const found = useResults(sel, needs, again, onError),
-        { result: results, stale } = found,
-        busy = found.busy || uploading || (stale && !found.error);
+        { stale } = found,
+        { results, busy: growing } = useDeeper(found.result, needs.zoom, onError),
+        busy = found.busy || growing || uploading || (stale && !found.error);
     const [took, setTook] = useState(0); // of the other pages' queries
     useEffect(() => setTook(found.took), [found.took, sel.page]);
 
@@ -141,6 +148,9 @@ export function Live() {
         onTheme: changeTheme,
         searchFor,
         whole: results?.sum ?? 0,
+        tree: !!results?.tree,
+        partly: !!results?.tree?.cut.folded,
+        applied: results?.tree?.transform ?? '',
         instead: results && <NoTimes results={results} busy={busy} go={go} />,
         heat: (t) => <LiveHeat {...t} {...over!} />,
         lanes: (t) => <LiveLanes {...t} {...over!} />,
@@ -305,11 +315,14 @@ export function Live() {
                             </p>
                         </div>
                     ) : results.session ? (
-                        <App
-                            session={results.session}
-                            shared={sharedLive(sel, results, location.origin, () => address().hash)}
-                            around={around}
-                        />
+                        <>
+                            <NotLoaded results={results} busy={growing} onAll={() => setEverything(here.search)} />
+                            <App
+                                session={results.session}
+                                shared={sharedLive(sel, results, location.origin, () => address().hash)}
+                                around={around}
+                            />
+                        </>
                     ) : needs.part ? (
                         <p class="empty big">
                             There are no samples in the selected part.{' '}

@@ -20,12 +20,22 @@ interface Loaded {
     results: Results;
     of: string; // the selection
     timer: number;
-    times: boolean; // timestamps were queried: such a result serves every view
+    request: string; // for which needs it was queried
 }
 
 export interface Found extends Queried<Results> {
     loads: number;
 }
+
+/** Whether results that were loaded for other needs serve these, too. */
+function serves(r: Results, n: Needs, timesQueried: boolean): boolean {
+    if (n.times && !timesQueried) return false;
+    if (!r.tree) return true;
+    if (n.attributes || r.tree.transform) return !n.attributes && r.tree.transform === n.view?.transform;
+    return !r.tree.cut.folded || (!n.stacks && !n.view);
+}
+
+const TIMES = 'times';
 
 export function useResults(sel: Selection, needs: Needs, again: Again, onError: (e: unknown) => void): Found {
     const latest = useRef<Loaded | null>(null),
@@ -34,19 +44,21 @@ export function useResults(sel: Selection, needs: Needs, again: Again, onError: 
             writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS, by: null }),
             needs.part?.join('-') ?? '',
         ]),
-        have = latest.current?.of === of && latest.current.timer === again.timer && latest.current.times,
-        times = needs.times || have;
+        have = latest.current,
+        enough = (l: Loaded) => l.of === of && serves(l.results, needs, l.request === TIMES),
+        own = needs.times ? TIMES : needs.attributes || needs.stacks ? 'samples' : (needs.view?.transform ?? ''),
+        request = have && have.timer === again.timer && enough(have) ? have.request : own;
     const run = async (signal: AbortSignal): Promise<Loaded> => {
         if (!skew) skew = Math.round((await statusNow(signal)).now / 1e6 - Date.now()) || 1;
         const start = performance.now(),
-            results = await load(sel, { ...needs, times }, now(), signal);
+            results = await load(sel, { ...needs, times: request === TIMES }, now(), signal);
         performance.measure('kiln:load', { start, end: performance.now() });
-        return { results, of, timer: again.timer, times };
+        return { results, of, timer: again.timer, request };
     };
     const q = useQuery<Loaded>(
         {
-            subject: sel.page === 'explore' ? JSON.stringify([of, times]) : '',
-            version: JSON.stringify([of, times, again.timer]),
+            subject: sel.page === 'explore' ? JSON.stringify([of, request]) : '',
+            version: JSON.stringify([of, request, again.timer]),
             again: again.user,
             run,
             onError,
@@ -58,10 +70,12 @@ export function useResults(sel: Selection, needs: Needs, again: Again, onError: 
         loads.current++;
         document.title = `${nameOf(q.result.results.selector)} - kiln`;
     }
+    const shown = q.result,
+        lacking = shown !== null && (shown.of !== of || !serves(shown.results, { ...needs, times: false }, false));
     return {
         ...q,
-        result: q.result?.results ?? null,
-        stale: sel.page === 'explore' && q.result !== null && q.result.of !== of,
+        result: shown?.results ?? null,
+        stale: sel.page === 'explore' && lacking,
         loads: loads.current,
     };
 }
