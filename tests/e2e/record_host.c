@@ -10,6 +10,7 @@
  *     record_host thread-exec MS PROGRAM  the same in a second thread
  *     record_host pair MS               computes in two functions in turn, 2 : 1
  *     record_host turns MS              two threads that wake each other
+ *     record_host long MS               a thread that sleeps once, one that computes, and one that does both in turn
  *     record_host after MS              that program: begins at once
  *     record_host plugins MS A B        loads, calls and unloads two libraries in turn
  *     record_host generated MS          computes in code without a file, which a perf map names
@@ -334,6 +335,53 @@ static int turns(uint64_t us)
     return finish();
 }
 
+/* ---- long waits ---- */
+
+typedef struct life {
+    const char *name;
+    uint64_t created, started, ended, joined, cpu; /* CLOCK_MONOTONIC; CPU time */
+    unsigned nap_ms, work_ms;                      /* in turn */
+    uint64_t ns;
+    long tid;
+    pthread_t thread;
+} life;
+
+static void *live(void *ctx)
+{
+    life *v = ctx;
+    v->started = clock_ns(CLOCK_MONOTONIC);
+    v->tid = syscall(SYS_gettid);
+    prctl(PR_SET_NAME, v->name);
+    do {
+        struct timespec t = {v->nap_ms / 1000, v->nap_ms % 1000 * 1000000l};
+        if (v->nap_ms) nanosleep(&t, NULL);
+        if (v->work_ms) work(v->work_ms * 1000);
+    } while (clock_ns(CLOCK_MONOTONIC) - v->started < v->ns);
+    v->cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    v->ended = clock_ns(CLOCK_MONOTONIC);
+    return NULL;
+}
+
+static int long_waits(unsigned ms)
+{
+    life v[] = {{.name = "sleeper", .nap_ms = ms},
+                {.name = "worker", .work_ms = 1, .ns = ms * UINT64_C(1000000)},
+                {.name = "mixed", .nap_ms = 10, .work_ms = 5, .ns = ms * UINT64_C(1000000)}};
+    ready();
+    wait_for_line();
+    for (unsigned i = 0; i < 3; i++) {
+        v[i].created = clock_ns(CLOCK_MONOTONIC);
+        if (pthread_create(&v[i].thread, NULL, live, &v[i])) return 3;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_join(v[i].thread, NULL);
+        v[i].joined = clock_ns(CLOCK_MONOTONIC);
+        printf("life %ld %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", v[i].tid,
+               v[i].name, v[i].created, v[i].started, v[i].ended, v[i].joined, v[i].cpu);
+    }
+    return finish();
+}
+
 static int pair(uint64_t us)
 {
     ready();
@@ -356,6 +404,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "exec") && argc > 3) return exec(argv[2], first * 1000, argv[3]);
     if (!strcmp(what, "thread-exec") && argc > 3) return exec_in_thread(argv);
     if (!strcmp(what, "turns")) return turns(first * 1000);
+    if (!strcmp(what, "long")) return long_waits(n);
     if (!strcmp(what, "pair")) return pair(first * 1000);
     if (!strcmp(what, "after")) return after_exec(first * 1000), finish();
     if (!strcmp(what, "plugins") && argc > 4) return plugins(first * 1000, argv[3], argv[4]);

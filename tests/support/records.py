@@ -128,13 +128,14 @@ class Recording(runs.Place):
     """A recording that is under way after `attach`, and complete after `end`."""
     command, hz = 'record', 499
     as_text = False  # prints the summary for people instead
+    output = ('-o', 'x.otlp')
 
     def argv(self, *args):
         return [a for a in super().argv(*args) if not (self.as_text and a.startswith('--json'))]
 
     def attach(self, mode, *args, before=(), wait=True, env=None):
         permitted(mode)
-        argv = [*before, *self.argv('--mode', mode, '-o', 'x.otlp', *args)]
+        argv = [*before, *self.argv('--mode', mode, *self.output, *args)]
         self.process = subprocess.Popen(argv, cwd=self.dir, env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         end = time.monotonic() + HANG
