@@ -172,11 +172,18 @@ static size_t bytes_of_batches(const recorder *r)
     return n;
 }
 
+/* Naming the functions of many processes takes seconds, in which the rings would overflow. */
 static void flush_all(recorder *r)
 {
-    for (size_t i = 0; i < r->spaces.n; i++)
-        if (r->spaces.v[i]->batch) recorder_flush(r, r->spaces.v[i]);
-    r->flushed_at = r->world.now;
+    uint64_t due = r->world.now, drained = clock_of(CLOCK_MONOTONIC);
+    for (size_t i = 0, n = r->spaces.n; i < n; i++) {
+        if (!r->spaces.v[i]->batch) continue;
+        recorder_flush(r, r->spaces.v[i]);
+        if (clock_of(CLOCK_MONOTONIC) - drained < DRAIN_MS * NS_PER_MS) continue;
+        drain(r);
+        drained = clock_of(CLOCK_MONOTONIC);
+    }
+    r->flushed_at = due;
     malloc_trim(0); /* a recorder runs for months; its peaks should not stay */
 }
 
