@@ -63,7 +63,7 @@ static bool may_be(const format *f, str bytes)
     (void)f;
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
     for (pb_field r; pb_next(&c, &r);)
-        if (!message_field(pprof_schema(), r.number) || !fits(&c, &r)) return false;
+        if (!message_field(&pprof_profile, r.number) || !fits(&c, &r)) return false;
     return pb_ok(&c);
 }
 

@@ -49,5 +49,5 @@ typedef struct pprof_write_opts {
 /* Appends the model as one profile.proto message, not compressed. */
 NODISCARD bool pprof_encode(const model *m, const pprof_write_opts *o, buf *out, err *e);
 
-/* Returns the table of all fields of profile.proto; reader and writer must handle each. */
-const message_desc *pprof_schema(void);
+/* The table of all fields of profile.proto; reader and writer must handle each. */
+extern const message_desc pprof_profile;

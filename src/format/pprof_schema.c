@@ -19,11 +19,21 @@ MESSAGE(location_desc, "Location", S(1, UINT64, "id"), S(2, UINT64, "mapping_id"
         S(3, UINT64, "address"), R(4, "line", line_desc), S(5, BOOL, "is_folded"));
 MESSAGE(function_desc, "Function", S(1, UINT64, "id"), S(2, INT64, "name"),
         S(3, INT64, "system_name"), S(4, INT64, "filename"), S(5, INT64, "start_line"));
-PROFILE(profile_desc, R(1, "sample_type", value_type_desc), R(2, "sample", sample_desc),
-        R(3, "mapping", mapping_desc), R(4, "location", location_desc),
-        R(5, "function", function_desc), P(6, STRING, "string_table"), S(7, INT64, "drop_frames"),
-        S(8, INT64, "keep_frames"), S(9, INT64, "time_nanos"), S(10, INT64, "duration_nanos"),
-        M(11, "period_type", value_type_desc), S(12, INT64, "period"), P(13, INT64, "comment"),
-        S(14, INT64, "default_sample_type"), S(15, INT64, "doc_url"));
+static const field_desc profile_fields[] = {R(1, "sample_type", value_type_desc),
+                                            R(2, "sample", sample_desc),
+                                            R(3, "mapping", mapping_desc),
+                                            R(4, "location", location_desc),
+                                            R(5, "function", function_desc),
+                                            P(6, STRING, "string_table"),
+                                            S(7, INT64, "drop_frames"),
+                                            S(8, INT64, "keep_frames"),
+                                            S(9, INT64, "time_nanos"),
+                                            S(10, INT64, "duration_nanos"),
+                                            M(11, "period_type", value_type_desc),
+                                            S(12, INT64, "period"),
+                                            P(13, INT64, "comment"),
+                                            S(14, INT64, "default_sample_type"),
+                                            S(15, INT64, "doc_url")};
 
-const message_desc *pprof_schema(void) { return &profile_desc; }
+const message_desc pprof_profile = {"Profile", profile_fields, (uint8_t)ARRAY_LEN(profile_fields),
+                                    MESSAGE_PROFILE};

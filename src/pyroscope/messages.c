@@ -1,6 +1,7 @@
 /* The tables of messages.h.  tests/e2e/pyroscope_proto compares them with protoc's descriptors. */
 #include "pyroscope/messages.h"
 
+#include "format/pprof.h"
 #include "wire/schema_macros.h"
 
 #include "base/ban.h"
@@ -25,9 +26,9 @@ MESSAGE(exemplar, "Exemplar", S(1, INT64, "timestamp"), S(2, STRING, "profile_id
 MESSAGE(point, "Point", S(1, DOUBLE, "value"), S(2, INT64, "timestamp"),
         R(3, "annotations", annotation), R(4, "exemplars", exemplar));
 MESSAGE(series, "Series", R(1, "labels", label_pair), R(2, "points", point));
-MESSAGE(location, "Location", S(1, STRING, "name"));
+MESSAGE(call_site, "Location", S(1, STRING, "name"));
 MESSAGE(go_pgo, "GoPGO", S(1, UINT32, "keep_locations"), S(2, BOOL, "aggregate_callees"));
-MESSAGE(stack_selector, "StackTraceSelector", R(1, "call_site", location), M(2, "go_pgo", go_pgo));
+MESSAGE(stack_selector, "StackTraceSelector", R(1, "call_site", call_site), M(2, "go_pgo", go_pgo));
 MESSAGE(slot, "HeatmapSlot", S(1, INT64, "timestamp"), P(2, DOUBLE, "y_min"), P(3, INT32, "counts"),
         R(4, "exemplars", exemplar));
 MESSAGE(heatmap_series, "HeatmapSeries", R(1, "labels", label_pair), R(2, "slots", slot));
@@ -37,9 +38,9 @@ static const char *const aggregations[] = {"TIME_SERIES_AGGREGATION_TYPE_SUM",
 static const char *const exemplar_types[] = {"EXEMPLAR_TYPE_UNSPECIFIED", "EXEMPLAR_TYPE_NONE",
                                              "EXEMPLAR_TYPE_INDIVIDUAL", "EXEMPLAR_TYPE_SPAN",
                                              NULL};
-static const char *const formats[] = {"PROFILE_FORMAT_UNSPECIFIED", "PROFILE_FORMAT_FLAMEGRAPH",
-                                      "PROFILE_FORMAT_TREE",        "PROFILE_FORMAT_DOT",
-                                      "PROFILE_FORMAT_PPROF",       NULL};
+static const char *const profile_formats[] = {
+    "PROFILE_FORMAT_UNSPECIFIED", "PROFILE_FORMAT_FLAMEGRAPH", "PROFILE_FORMAT_TREE",
+    "PROFILE_FORMAT_DOT",         "PROFILE_FORMAT_PPROF",      NULL};
 static const char *const heatmap_types[] = {"HEATMAP_QUERY_TYPE_UNSPECIFIED",
                                             "HEATMAP_QUERY_TYPE_INDIVIDUAL",
                                             "HEATMAP_QUERY_TYPE_SPAN", NULL};
@@ -64,13 +65,13 @@ SHARED(pyro_series_response, "SeriesResponse", R(2, "labels_set", labels), WHY);
 
 #define STACKTRACES                                                                                \
     S(1, STRING, "profile_typeID"), S(2, STRING, "label_selector"), S(3, INT64, "start"),          \
-        S(4, INT64, "end"), OPT(5, INT64, "max_nodes"), EN(6, "format", formats),                  \
+        S(4, INT64, "end"), OPT(5, INT64, "max_nodes"), EN(6, "format", profile_formats),          \
         M(7, "stack_trace_selector", stack_selector), P(8, STRING, "profile_id_selector"),         \
         P(10, STRING, "trace_id_selector"), P(11, STRING, "span_selector")
 SHARED(pyro_stacktraces, "SelectMergeStacktracesRequest", STACKTRACES);
 SHARED(pyro_span_profile, "SelectMergeSpanProfileRequest", S(1, STRING, "profile_typeID"),
        S(2, STRING, "label_selector"), P(3, STRING, "span_selector"), S(4, INT64, "start"),
-       S(5, INT64, "end"), OPT(6, INT64, "max_nodes"), EN(7, "format", formats));
+       S(5, INT64, "end"), OPT(6, INT64, "max_nodes"), EN(7, "format", profile_formats));
 SHARED(pyro_merge_profile, "SelectMergeProfileRequest", S(1, STRING, "profile_typeID"),
        S(2, STRING, "label_selector"), S(3, INT64, "start"), S(4, INT64, "end"),
        OPT(5, INT64, "max_nodes"), M(6, "stack_trace_selector", stack_selector),
@@ -106,28 +107,7 @@ MESSAGE(query_impact, "QueryImpact", S(1, UINT64, "total_bytes_in_time_range"),
 SHARED(pyro_analyze_response, "AnalyzeQueryResponse", R(1, "query_scopes", query_scope),
        M(2, "query_impact", query_impact), WHY);
 
-/* ---- google.v1: pprof ---- */
-
-MESSAGE(value_type, "ValueType", S(1, INT64, "type"), S(2, INT64, "unit"));
-MESSAGE(label, "Label", S(1, INT64, "key"), S(2, INT64, "str"), S(3, INT64, "num"),
-        S(4, INT64, "num_unit"));
-MESSAGE(sample, "Sample", P(1, UINT64, "location_id"), P(2, INT64, "value"), R(3, "label", label));
-MESSAGE(mapping, "Mapping", S(1, UINT64, "id"), S(2, UINT64, "memory_start"),
-        S(3, UINT64, "memory_limit"), S(4, UINT64, "file_offset"), S(5, INT64, "filename"),
-        S(6, INT64, "build_id"), S(7, BOOL, "has_functions"), S(8, BOOL, "has_filenames"),
-        S(9, BOOL, "has_line_numbers"), S(10, BOOL, "has_inline_frames"));
-MESSAGE(line, "Line", S(1, UINT64, "function_id"), S(2, INT64, "line"), S(3, INT64, "column"));
-MESSAGE(pprof_location, "Location", S(1, UINT64, "id"), S(2, UINT64, "mapping_id"),
-        S(3, UINT64, "address"), R(4, "line", line), S(5, BOOL, "is_folded"));
-MESSAGE(function, "Function", S(1, UINT64, "id"), S(2, INT64, "name"), S(3, INT64, "system_name"),
-        S(4, INT64, "filename"), S(5, INT64, "start_line"));
-SHARED(pyro_pprof, "Profile", R(1, "sample_type", value_type), R(2, "sample", sample),
-       R(3, "mapping", mapping), R(4, "location", pprof_location), R(5, "function", function),
-       P(6, STRING, "string_table"), S(7, INT64, "drop_frames"), S(8, INT64, "keep_frames"),
-       S(9, INT64, "time_nanos"), S(10, INT64, "duration_nanos"), M(11, "period_type", value_type),
-       S(12, INT64, "period"), P(13, INT64, "comment"), S(14, INT64, "default_sample_type"));
-
-MESSAGE(pprof_result, "PprofResult", M(1, "profile", pyro_pprof));
+MESSAGE(pprof_result, "PprofResult", M(1, "profile", pprof_profile));
 SHARED(pyro_stacktraces_response, "SelectMergeStacktracesResponse", M(1, "flamegraph", flame_graph),
        S(2, BYTES, "tree"), S(3, STRING, "dot"), M(5, "pprof", pprof_result), WHY);
 

@@ -18,4 +18,4 @@ extern const message_desc pyro_profile_types_response, pyro_names_response, pyro
     pyro_select_series_response, pyro_heatmap_response, pyro_stacktraces_response,
     pyro_diff_response, pyro_stats_response, pyro_analyze_response, pyro_settings_response,
     pyro_setting_response, pyro_version_response, pyro_health_response, pyro_adhoc_response,
-    pyro_adhoc_list_response, pyro_adhoc_diff_response, pyro_pprof, pyro_empty_response;
+    pyro_adhoc_list_response, pyro_adhoc_diff_response, pyro_empty_response;

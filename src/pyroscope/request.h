@@ -19,6 +19,8 @@ typedef enum pyro_format {
     PYRO_FORMAT_PPROF,
 } pyro_format;
 
+typedef enum pyro_aggregation { PYRO_SUM, PYRO_AVERAGE } pyro_aggregation;
+
 typedef enum pyro_exemplars {
     PYRO_EXEMPLARS_DEFAULT, /* none */
     PYRO_EXEMPLARS_NONE,

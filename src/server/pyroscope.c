@@ -2,6 +2,7 @@
  * of the call. */
 #include "server/pyroscope.h"
 
+#include "format/pprof.h"
 #include "net/grpc.h"
 #include "otlp/receive.h"
 #include "server/pyroscope_methods.h"
@@ -15,26 +16,35 @@
 enum { MAX_MESSAGE = 1 << 20, WEB_TRAILER = 0x80 };
 
 #define QUERIER "/querier.v1.QuerierService/"
-#define CALL(path, run, request, response)                                                         \
-    {                                                                                              \
-        path, run, request, response, false, false                                                 \
-    }
-#define FACT(path, run, request, response)                                                         \
-    {                                                                                              \
-        path, run, request, response, false, true                                                  \
-    }
-#define PLAIN(path, run)                                                                           \
-    {                                                                                              \
-        path, run, NULL, NULL, true, true                                                          \
-    }
+/* clang-format off */
+#define CALL(path, run, request, response) {path, run, request, response, false}
+#define PLAIN(path, run) {path, run, NULL, NULL, true}
+/* clang-format on */
 
 static const pyro_method methods[] = {
-    FACT(QUERIER "GetProfileStats", pyro_get_profile_stats, NULL, &pyro_stats_response),
-    FACT("/version.v1.Version/Version", pyro_version, NULL, &pyro_version_response),
-    FACT("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", pyro_nothing, NULL,
+    CALL(QUERIER "ProfileTypes", pyro_profile_types, &pyro_time_range,
+         &pyro_profile_types_response),
+    CALL(QUERIER "LabelNames", pyro_get_label_names, &pyro_label_names, &pyro_names_response),
+    CALL(QUERIER "LabelValues", pyro_get_label_values, &pyro_label_values, &pyro_names_response),
+    CALL(QUERIER "Series", pyro_get_series, &pyro_series, &pyro_series_response),
+    CALL(QUERIER "SelectSeries", pyro_select_points, &pyro_select_series,
+         &pyro_select_series_response),
+    CALL(QUERIER "SelectMergeStacktraces", pyro_merge_stacktraces, &pyro_stacktraces,
+         &pyro_stacktraces_response),
+    CALL(QUERIER "SelectMergeSpanProfile", pyro_merge_stacktraces, &pyro_span_profile,
+         &pyro_stacktraces_response),
+    CALL(QUERIER "SelectMergeProfile", pyro_merge_profile_of, &pyro_merge_profile, &pprof_profile),
+    CALL(QUERIER "Diff", pyro_get_diff, &pyro_diff, &pyro_diff_response),
+    CALL(QUERIER "GetProfileStats", pyro_get_profile_stats, NULL, &pyro_stats_response),
+    CALL("/version.v1.Version/Version", pyro_version, NULL, &pyro_version_response),
+    CALL("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", pyro_nothing, NULL,
          &pyro_empty_response),
-    FACT("/settings.v1.RecordingRulesService/ListRecordingRules", pyro_nothing, NULL,
+    CALL("/settings.v1.RecordingRulesService/ListRecordingRules", pyro_nothing, NULL,
          &pyro_empty_response),
+    CALL(QUERIER "AnalyzeQuery", pyro_analyze, &pyro_analyze_query, &pyro_analyze_response),
+    PLAIN("/pyroscope/render", pyro_render),
+    PLAIN("/pyroscope/render-diff", pyro_render_diff),
+    PLAIN("/pyroscope/label-values", pyro_render_label_values),
     PLAIN("/api/v1/status/buildinfo", pyro_buildinfo),
 };
 

@@ -24,7 +24,6 @@ typedef struct pyro_method {
     const message_desc *request; /* NULL: a message without fields, or PYRO_PLAIN */
     const message_desc *response;
     bool plain;
-    bool no_range; /* the request has no start and end */
 } pyro_method;
 
 typedef struct pyro_call {

@@ -1,5 +1,5 @@
 /* Pyroscope's methods that describe the server: statistics, version, build. */
-#include "server/pyroscope.h"
+#include "server/pyroscope_select.h"
 #include "server/pyroscope_methods.h"
 #include "kiln/kiln.h"
 #include "wire/pb.h"
@@ -47,4 +47,39 @@ bool pyro_buildinfo(query *k, err *e)
                "\"branch\":\"\",\"buildUser\":\"\",\"buildDate\":\"\",\"goVersion\":\"\"}}",
                kiln_version());
     return true;
+}
+
+static void put_field(buf *b, uint32_t number, uint64_t v)
+{
+    if (v) pb_put_uint(b, number, v);
+}
+
+/* Counts what a query would read.  The store does not know the bytes of a selection in advance. */
+bool pyro_analyze(query *k, err *e)
+{
+    const pyro_request *r = &k->call->r;
+    pyro_selection s = {0};
+    pyro_texts selector = {.v = (str[]){r->query}, .n = 1};
+    uint64_t profiles = 0, samples = 0;
+    buf b = {0}, impact = {0};
+    bool ok = pyro_select(k, &selector, (str){0}, r->start, r->end, &s, e);
+    for (size_t i = 0; ok && i < s.series.n; i++) {
+        profiles += s.series.v[i].s->n_profiles;
+        samples += s.series.v[i].s->n_samples;
+    }
+    if (ok) {
+        pb_put_bytes(&b, 1, STR("Store"));
+        pb_put_uint(&b, 2, 1);
+        put_field(&b, 4, s.series.n);
+        put_field(&b, 5, profiles);
+        put_field(&b, 6, samples);
+        put_field(&impact, 2, s.series.n);
+        pb_put_bytes(&k->body, 1, buf_view(&b));
+        pb_put_bytes(&k->body, 2, buf_view(&impact));
+        ok = (!b.failed && !impact.failed) || err_memory(e);
+    }
+    buf_free(&b);
+    buf_free(&impact);
+    pyro_selection_free(&s);
+    return ok;
 }

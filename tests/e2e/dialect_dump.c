@@ -44,6 +44,6 @@ int main(void)
         dump(dialect_name(all[i]), dialect_schema(all[i]));
     }
     n_seen = 0;
-    dump("pprof", pprof_schema());
+    dump("pprof", &pprof_profile);
     return 0;
 }

@@ -253,7 +253,7 @@ static void test_pprof(void **state)
     (void)state;
     check(&(subject){.name = "pprof",
                      .format = &format_pprof,
-                     .schema = pprof_schema(),
+                     .schema = &pprof_profile,
                      .files = {"pprof/fields"}},
           true);
 }

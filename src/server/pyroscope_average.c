@@ -1,0 +1,80 @@
+/* Averages of SelectSeries: the sum of a step divided by the number of its profiles. */
+#include "server/pyroscope_points.h"
+
+#include "base/ban.h"
+
+enum { PROFILES_MAX = 200000 };
+
+typedef struct averaging {
+    pyro_selection *s;
+    const pyro_steps *t;
+    const pyro_texts *by;
+    pyro_lines *l;
+    uint32_t *own; /* profiles of each line, by step */
+    uint32_t *all; /* profiles of all lines, by step */
+} averaging;
+
+static bool labels_of(averaging *x, const store_series *series, pyro_labels *out, err *e)
+{
+    pyro_labels_out b = {0};
+    const pyro_series_row row = {.s = series, .type = x->s->type};
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->by->n; i++) {
+        str value = {0};
+        ok = pyro_series_label(x->s, &row, x->by->v[i], &value, e);
+        if (ok && value.n) pyro_labels_put(&b, x->by->v[i], value);
+    }
+    return pyro_labels_end(&b, x->s->k, out, e) && ok;
+}
+
+/* Counts the profiles of one read. */
+static bool count(averaging *x, const pyro_read *r, err *e)
+{
+    query *k = x->s->k;
+    store_profile_list list = {0};
+    store_series_list series = {0};
+    store_read_result scanned;
+    store_budget b = query_budget(k, 4);
+    if (!store_list_profiles(k->store, &r->q, &b, PROFILES_MAX, k->a, &list, &series, &scanned, e))
+        return false;
+    query_spent(k, &scanned);
+    if (list.n == PROFILES_MAX)
+        query_cut(k, "averages cover the newest %d profiles only", PROFILES_MAX);
+    const pyro_line **lines = arena_new(k->a, const pyro_line *, series.n + 1);
+    if (!lines) return err_memory(e);
+    for (size_t i = 0; i < series.n; i++) {
+        pyro_labels labels;
+        if (!labels_of(x, &series.v[i], &labels, e)) return false;
+        lines[i] = pyro_line_of(x->l, &labels);
+    }
+    const uint64_t before = x->t->first - x->t->step; /* the first step begins after it */
+    for (size_t i = 0; i < list.n; i++) {
+        const store_profile *p = &list.v[i];
+        if (p->time <= before) continue;
+        uint64_t at = (p->time - before - 1) / x->t->step;
+        if (at >= x->t->n) continue;
+        x->all[at]++;
+        if (lines[p->series]) x->own[(size_t)(lines[p->series] - x->l->v) * x->t->n + at]++;
+    }
+    return true;
+}
+
+bool pyro_average(pyro_selection *s, const pyro_steps *t, const pyro_texts *by, pyro_lines *l,
+                  err *e)
+{
+    pyro_texts sorted = *by;
+    averaging x = {.s = s, .t = t, .by = &sorted, .l = l};
+    x.own = arena_new(s->k->a, uint32_t, t->n * l->n + 1);
+    x.all = arena_new(s->k->a, uint32_t, t->n + 1);
+    if (!x.own || !x.all) return err_memory(e);
+    if (!pyro_sort_keys(s->k, by, &sorted, e)) return false;
+    for (size_t i = 0; i < s->reads.n; i++)
+        if (!count(&x, &s->reads.v[i], e)) return false;
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < t->n; j++) {
+            /* labels of samples are not labels of profiles: then all profiles of the step count */
+            uint32_t n = x.own[i * t->n + j] ? x.own[i * t->n + j] : x.all[j];
+            if (n > 1) l->v[i].sum[j] /= n;
+        }
+    return true;
+}
