@@ -446,6 +446,7 @@ typedef struct kiln_query_options {
     bool inverted;   /* of a tree: from the leaves to their callers */
     bool reserved[2];
     const char *collapse, *collapse_library, *collapse_recursion; /* since 0.2 */
+    const char *collapse_direct_recursion, *focus_category;       /* since 0.2 */
 } kiln_query_options;
 
 /* kiln_query_top returns one row per frame, largest first.  kiln_query_tree returns one row per

@@ -45,6 +45,8 @@ static select_opts selection(const kiln_query_options *o)
         .collapse = str_of(o->collapse),
         .collapse_library = str_of(o->collapse_library),
         .collapse_recursion = str_of(o->collapse_recursion),
+        .collapse_direct_recursion = str_of(o->collapse_direct_recursion),
+        .focus_category = str_of(o->focus_category),
         .tagroot = str_of(o->tagroot),
         .tagleaf = str_of(o->tagleaf),
         .literal = o->literal,

@@ -114,6 +114,8 @@ static bool nothing_selected(cli *c)
         o->collapse ? "collapse" : NULL,
         o->collapse_library ? "collapse-library" : NULL,
         o->collapse_recursion ? "collapse-recursion" : NULL,
+        o->collapse_direct_recursion ? "collapse-direct-recursion" : NULL,
+        o->focus_category ? "focus-category" : NULL,
         o->tagfocus ? "tagfocus" : NULL,
         o->tagignore ? "tagignore" : NULL,
         o->thread ? "thread" : NULL,

@@ -65,6 +65,8 @@ static bool take_options(query *q, err *e)
     s->collapse = str_of(o->collapse);
     s->collapse_library = str_of(o->collapse_library);
     s->collapse_recursion = str_of(o->collapse_recursion);
+    s->collapse_direct_recursion = str_of(o->collapse_direct_recursion);
+    s->focus_category = str_of(o->focus_category);
     s->tagroot = str_of(o->tagroot);
     s->tagleaf = str_of(o->tagleaf);
     s->literal = o->literal;

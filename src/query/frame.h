@@ -34,7 +34,8 @@ typedef enum frame_flags {
     FRAME_CALLED = 2,  /* some location has it as a call that is not inlined */
     FRAME_TAG = 4,     /* not code, but a value of --tagroot or --tagleaf */
     FRAME_ONCE = 8,    /* adjacent occurrences in a stack are one frame: --collapse-library and
-                          --collapse-recursion */
+                          --collapse-direct-recursion */
+    FRAME_LOOP = 16,   /* a stack has it once, without the calls in between: --collapse-recursion */
 } frame_flags;
 
 typedef struct frame {
@@ -47,6 +48,7 @@ typedef struct frame {
     uint32_t in_file,
         in_mapping; /* texts: file and mapping of the first location, at any granularity. For
                                      colours and tooltips; not part of the identity of a frame */
+    uint32_t at;    /* scratch of view_frames: where the frame is in the current stack */
 } frame;
 
 typedef struct frame_table {

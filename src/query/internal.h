@@ -25,6 +25,8 @@ enum {
     MATCHED_COLLAPSE,
     MATCHED_LIBRARY,
     MATCHED_RECURSION,
+    MATCHED_DIRECT,
+    MATCHED_CATEGORY,
     MATCHED_TAGFOCUS,
     MATCHED_TAGIGNORE
 };
@@ -71,6 +73,7 @@ enum {
     PLACE_PRUNE = 16,         /* drop_frames: removed with its callees */
     PLACE_PRUNE_BENEATH = 32, /* drop_frames: only its callees are removed */
     PLACE_COLLAPSE = 64,      /* matches collapse */
+    PLACE_CATEGORY = 128,     /* matches focus_category, and is not hidden */
 };
 
 typedef struct places {
@@ -79,9 +82,11 @@ typedef struct places {
     const select_opts *o;
     arena *a;
     pattern *focus, *ignore, *hide, *show, *show_from, *drop, *keep;
-    pattern *collapse, *library, *recursion;
+    pattern *collapse, *library, *recursion, *direct, *category;
     str own_drop, own_keep; /* drop_frames and keep_frames of the profile */
-    matcher m_focus, m_ignore, m_hide, m_show, m_from, m_collapse, m_library, m_recursion;
+    matcher m_focus, m_ignore, m_hide, m_show, m_from, m_collapse, m_library, m_recursion, m_direct;
+    uint32_t judged; /* the category that was compared last: its attribute, plus 1 */
+    bool judged_yes;
     bool cuts;        /* stacks may lose frames or be dropped, so rows must be filtered */
     bool hides;       /* some place is hidden */
     uint32_t most;    /* frames of the place with the most frames */

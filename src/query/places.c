@@ -2,9 +2,10 @@
  *
  * The order is that of pprof. drop_frames comes first. focus and ignore test all remaining lines.
  * hide removes matching lines; show removes the others. show_from removes the callers of its
- * outermost match. Then come the options that pprof does not have: collapse removes the callees of
- * its outermost match, collapse_library replaces locations by their binary, and collapse_recursion
- * marks frames. With no_inlines, only the outermost line stays at the end. */
+ * outermost match. Then come the options that pprof does not have: focus_category hides locations
+ * of other categories (before show_from), collapse removes the callees of its outermost match,
+ * collapse_library replaces locations by their binary, and collapse_recursion marks frames. With
+ * no_inlines, only the outermost line stays at the end. */
 #include "query/internal.h"
 #include "wire/carried.h"
 
@@ -20,6 +21,13 @@ static bool compile(places *x, str text, const char *name, pattern **out, matche
     if (!text.n) return true;
     return pattern_new(text, x->o->literal, name, x->a, out, e) &&
            matcher_new(*out, &x->m->dict, x->a, m, e);
+}
+
+static bool compile_category(places *x, err *e)
+{
+    if (!x->o->focus_category.n) return true;
+    return pattern_new(x->o->focus_category, x->o->literal, "focus-category", x->a, &x->category,
+                       e);
 }
 
 static str profile_text(const model *m, const profile *p, str key)
@@ -181,6 +189,38 @@ static bool show(places *x, uint32_t map, uint8_t *verdict, err *e)
     return true;
 }
 
+/* The attribute with the category of a location, plus 1; 0: it has none. */
+static uint32_t category_of(const places *x, const location *l)
+{
+    const dict *d = &x->m->dict;
+    for (uint32_t i = 0; i < l->attrs.n; i++) {
+        uint32_t at = refs_at(&d->attr_refs, l->attrs)[i];
+        const attribute *a = &d->attributes.v[at];
+        if (a->value.kind == ANY_STRING && str_eq(dict_str(d, a->key), STR(ATTR_FRAME_TYPE)))
+            return at + 1;
+    }
+    return 0;
+}
+
+/* Few attributes are categories, and neighbouring locations often have the same one. */
+static bool focus_category(places *x, const location *l, uint8_t *verdict, err *e)
+{
+    uint32_t at = category_of(x, l);
+    if (at && at != x->judged) {
+        str text = any_str(&x->m->dict.attributes.v[at - 1].value);
+        if (!pattern_match(x->category, text, &x->judged_yes, e)) return false;
+        x->judged = at;
+    }
+    if (at && x->judged_yes) {
+        x->v->matched |= 1 << MATCHED_CATEGORY;
+        if (!(*verdict & PLACE_HIDDEN)) *verdict |= PLACE_CATEGORY;
+        return true;
+    }
+    x->lines.n = 0;
+    *verdict |= PLACE_HIDDEN;
+    return true;
+}
+
 static bool show_from(places *x, uint32_t map, uint8_t *verdict, err *e)
 {
     bool yes;
@@ -211,12 +251,14 @@ static bool collapse(places *x, uint32_t map, uint8_t *verdict, err *e)
     return true;
 }
 
-static bool filter_lines(places *x, uint32_t map, uint8_t *verdict, err *e)
+static bool filter_lines(places *x, const location *l, uint8_t *verdict, err *e)
 {
+    uint32_t map = l->mapping;
     if (x->drop && !prune(x, verdict, e)) return false;
     if (!judge(x, map, verdict, e)) return false;
     if (x->hide && !hide(x, map, verdict, e)) return false;
     if (x->show && !show(x, map, verdict, e)) return false;
+    if (x->category && !focus_category(x, l, verdict, e)) return false;
     if (x->show_from && !show_from(x, map, verdict, e)) return false;
     return !x->collapse || collapse(x, map, verdict, e);
 }
@@ -249,16 +291,28 @@ static bool file_of(places *x, uint32_t string, uint32_t *out, err *e)
     return true;
 }
 
-/* Sets FRAME_ONCE when the pattern of collapse_recursion matches. */
+static bool line_matches(matcher *m, const location *l, const line *li, bool *yes, err *e)
+{
+    return matcher_function(m, li ? li->function : 0, yes, e) &&
+           (*yes || matcher_mapping(m, l->mapping, yes, e));
+}
+
+/* Marks frames that match collapse_recursion or collapse_direct_recursion. */
 static bool mark_recursion(places *x, const location *l, const line *li, frame_parts *p, err *e)
 {
-    bool yes;
-    if (!matcher_function(&x->m_recursion, li ? li->function : 0, &yes, e)) return false;
-    if (!yes && !matcher_mapping(&x->m_recursion, l->mapping, &yes, e)) return false;
-    if (!yes) return true;
-    p->flags |= FRAME_ONCE;
-    x->v->once = true;
-    x->v->matched |= 1 << MATCHED_RECURSION;
+    bool all, direct;
+    if (!line_matches(&x->m_recursion, l, li, &all, e)) return false;
+    if (!line_matches(&x->m_direct, l, li, &direct, e)) return false;
+    if (all) {
+        p->flags |= FRAME_LOOP;
+        x->v->loops = true;
+        x->v->matched |= 1 << MATCHED_RECURSION;
+    }
+    if (direct) {
+        p->flags |= FRAME_ONCE;
+        x->v->once = true;
+        x->v->matched |= 1 << MATCHED_DIRECT;
+    }
     return true;
 }
 
@@ -274,7 +328,7 @@ static bool frame_of(places *x, const location *l, const line *li, bool inlined,
         if (!file_of(x, f->filename, &p.file, e)) return false;
     }
     if (l->mapping && !text_of(x, d->mappings.v[l->mapping].filename, &p.mapping, e)) return false;
-    if (x->recursion && !mark_recursion(x, l, li, &p, e)) return false;
+    if ((x->recursion || x->direct) && !mark_recursion(x, l, li, &p, e)) return false;
     return frame_table_add(x->v->frames, &p, out, e);
 }
 
@@ -313,7 +367,7 @@ static bool put_location(places *x, uint32_t i, err *e)
     x->lines.n = 0;
     if (!vec_reserve(x->a, &x->lines, l->lines.n)) return err_memory(e);
     for (uint32_t k = 0; k < l->lines.n; k++) x->lines.v[x->lines.n++] = l->lines.at + k;
-    if (x->cuts && !filter_lines(x, l->mapping, &verdict, e)) return false;
+    if (x->cuts && !filter_lines(x, l, &verdict, e)) return false;
     x->verdict[i] = verdict;
     if (verdict & PLACE_HIDDEN) {
         x->hides = true;
@@ -355,9 +409,12 @@ bool places_init(places *x, view *v, const model *m, const profile *p, const sel
         !compile(x, o->collapse_library, "collapse-library", &x->library, &x->m_library, e) ||
         !compile(x, o->collapse_recursion, "collapse-recursion", &x->recursion, &x->m_recursion,
                  e) ||
-        !compile_own(x, p, e) || !make_room(x, m->dict.locations.n, e))
+        !compile(x, o->collapse_direct_recursion, "collapse-direct-recursion", &x->direct,
+                 &x->m_direct, e) ||
+        !compile_category(x, e) || !compile_own(x, p, e) || !make_room(x, m->dict.locations.n, e))
         return false;
-    x->cuts = x->focus || x->ignore || x->hide || x->show || x->show_from || x->collapse || x->drop;
+    x->cuts = x->focus || x->ignore || x->hide || x->show || x->show_from || x->collapse ||
+              x->category || x->drop;
     x->n = m->dict.locations.n;
     if (!v->many.n && !vec_push(v->a, &v->many)) return err_memory(e);
     for (uint32_t i = 0; i < m->dict.locations.n; i++)
@@ -476,6 +533,7 @@ bool places_cut(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *
     if (x->focus && !(all & PLACE_FOCUS)) return false;
     if (!shown && *n) return false;
     if (x->show_from && !from) return false;
+    if (x->category && *n && !(all & PLACE_CATEGORY)) return false; /* only tags are left */
     if (x->show_from) *n = from;
     if (x->collapse) cut_callees(x, stack, at, n);
     return true;
@@ -483,7 +541,8 @@ bool places_cut(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *
 
 void places_free(places *x)
 {
-    pattern *const all[] = {x->focus,    x->ignore,  x->hide,      x->show, x->show_from,
-                            x->collapse, x->library, x->recursion, x->drop, x->keep};
+    pattern *const all[] = {x->focus,     x->ignore,   x->hide,    x->show,
+                            x->show_from, x->collapse, x->library, x->recursion,
+                            x->direct,    x->category, x->drop,    x->keep};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) pattern_free(all[i]);
 }

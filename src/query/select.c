@@ -302,6 +302,8 @@ static void tell_unmatched(rows *x)
         {o->collapse.n, MATCHED_COLLAPSE, "collapse"},
         {o->collapse_library.n, MATCHED_LIBRARY, "collapse-library"},
         {o->collapse_recursion.n, MATCHED_RECURSION, "collapse-recursion"},
+        {o->collapse_direct_recursion.n, MATCHED_DIRECT, "collapse-direct-recursion"},
+        {o->focus_category.n, MATCHED_CATEGORY, "focus-category"},
         {o->tagfocus.n, MATCHED_TAGFOCUS, "tagfocus"},
         {o->tagignore.n, MATCHED_TAGIGNORE, "tagignore"},
     };
@@ -418,6 +420,26 @@ bool view_of(const model *m, const select_opts *o, granularity by, arena *a, fra
     if (!frame_table_init(f, by, a, e)) return false;
     view_init(out, f, a);
     return view_add(out, m, o, 1, e);
+}
+
+uint32_t view_cut_loops(const view *v, uint32_t *out, uint8_t *is_inlined, uint32_t n)
+{
+    /* From the root, the last of `out`.  The frames that stay are out[to ..].  frame.at needs no
+     * reset: it is a hint, which out[at] confirms. */
+    uint32_t to = n;
+    for (uint32_t i = n; i-- > 0;) {
+        frame *f = &v->frames->v.v[out[i]];
+        if ((f->flags & FRAME_LOOP) && f->at >= to && f->at < n && out[f->at] == out[i]) {
+            to = f->at;
+            continue;
+        }
+        out[--to] = out[i];
+        if (is_inlined) is_inlined[to] = is_inlined[i];
+        f->at = to;
+    }
+    memmove(out, out + to, (n - to) * sizeof *out);
+    if (is_inlined) memmove(is_inlined, is_inlined + to, n - to);
+    return n - to;
 }
 
 uint32_t *view_scratch(const view *v, err *e)

@@ -3,13 +3,16 @@
  *
  *   models ─ select profiles ─ select samples ─ fold by stack ─ select and rename frames ─► view
  *
- * The options have the names and meanings of pprof; pprof has no collapse:
+ * The options have the names and meanings of pprof; pprof has no collapse and no categories:
  *   focus      stacks with a matching frame              ignore     stacks without a matching frame
  *   hide       removes matching frames                   show       removes all other frames
  *   show_from  removes the callers of the outermost matching frame, and stacks without a match
  *   collapse   removes the callees of the outermost matching frame
  *   collapse_library    adjacent frames of a matching binary become one frame, "[libc.so.6]"
- *   collapse_recursion  adjacent calls of a matching function by itself become one frame
+ *   collapse_recursion  all calls of a matching function become one, without what was called in
+ *                       between: a b c b d is a b d
+ *   collapse_direct_recursion  adjacent calls of a matching function by itself become one frame
+ *   focus_category      removes frames of other categories (profile.frame.type: kernel, jvm, ...)
  *   tagfocus   samples with a matching attribute         tagignore  samples without one
  *   tagroot    values of attributes as outermost frames  tagleaf    as innermost frames
  * A frame matches by the name or file of its function or the file of its mapping; a location with
@@ -45,7 +48,8 @@ typedef struct select_opts {
 
     /* which stacks and frames */
     str focus, ignore, hide, show, show_from;
-    str collapse, collapse_library, collapse_recursion;
+    str collapse, collapse_library, collapse_recursion, collapse_direct_recursion;
+    str focus_category;
     str tagroot, tagleaf; /* keys, separated by commas; the first is outermost */
     bool literal;         /* all patterns are plain text */
     bool no_inlines;      /* a location is its outermost function */
@@ -90,10 +94,10 @@ typedef struct view {
     uint64_t n_observations;
     uint64_t n_selected; /* samples in the rows */
     bool saturated;
-    bool once;        /* some frames are FRAME_ONCE */
+    bool once, loops; /* some frames are FRAME_ONCE, FRAME_LOOP */
     unsigned matched; /* bits 1 << MATCHED_x: patterns that matched something */
     /* names of patterns that matched nothing: "focus, hide"; "" if none */
-    char unmatched[128];
+    char unmatched[192];
 } view;
 
 /* Returns the selected profiles of a model as indices of m->profiles in *out (memory from `a`).
@@ -111,6 +115,10 @@ NODISCARD bool view_add(view *v, const model *m, const select_opts *o, double we
 /* Calls frame_table_init, view_init and view_add for one model. */
 NODISCARD bool view_of(const model *m, const select_opts *o, granularity by, arena *a,
                        frame_table *f, view *out, err *e);
+
+/* Removes the loops of the n frames of a stack: of a FRAME_LOOP frame, the outermost occurrence
+ * stays, with the callees of the innermost.  Returns the new number. */
+uint32_t view_cut_loops(const view *v, uint32_t *out, uint8_t *is_inlined, uint32_t n);
 
 /* Appends a frame to the n frames of a row, unless it continues the previous one. */
 static inline uint32_t view_put_frame(const view *v, uint32_t id, bool inlined, uint32_t *out,
@@ -142,6 +150,7 @@ static inline uint32_t view_frames_inlined(const view *v, const view_part *p, co
         for (uint32_t k = 1; k <= many[0]; k++)
             n = view_put_frame(v, many[k], k < many[0], out, is_inlined, n);
     }
+    if (UNLIKELY(v->loops)) n = view_cut_loops(v, out, is_inlined, n);
     return n;
 }
 

@@ -153,6 +153,8 @@ bool query_select(const query *k, select_opts *o, granularity *by, err *e)
                        .collapse = params_get(p, "collapse"),
                        .collapse_library = params_get(p, "collapse_library"),
                        .collapse_recursion = params_get(p, "collapse_recursion"),
+                       .collapse_direct_recursion = params_get(p, "collapse_direct_recursion"),
+                       .focus_category = params_get(p, "focus_category"),
                        .tagfocus = params_get(p, "tagfocus"),
                        .tagignore = params_get(p, "tagignore"),
                        .tagroot = params_get(p, "tagroot"),

@@ -45,7 +45,11 @@ typedef enum api_kind {
     X(COLLAPSE_LIBRARY, "collapse_library", API_TEXT, "libc.so",                                   \
       "adjacent frames of a matching binary become one frame")                                     \
     X(COLLAPSE_RECURSION, "collapse_recursion", API_TEXT, "walk",                                  \
+      "all calls of a matching function become one, without what was called in between")           \
+    X(COLLAPSE_DIRECT_RECURSION, "collapse_direct_recursion", API_TEXT, "walk",                    \
       "adjacent calls of a matching function by itself become one frame")                          \
+    X(FOCUS_CATEGORY, "focus_category", API_TEXT, "kernel",                                        \
+      "remove frames of other categories (profile.frame.type)")                                    \
     X(TAGFOCUS, "tagfocus", API_TEXT, "thread.name=worker",                                        \
       "only samples with a matching attribute")                                                    \
     X(TAGIGNORE, "tagignore", API_TEXT, "thread.name=gc",                                          \
@@ -107,7 +111,8 @@ enum {
 #define API_ENCODED (API_P(ENCODING) | API_P(MAX_BYTES))
 #define API_VIEW                                                                                   \
     (API_P(FOCUS) | API_P(IGNORE) | API_P(HIDE) | API_P(SHOW) | API_P(SHOW_FROM) |                 \
-     API_P(COLLAPSE) | API_P(COLLAPSE_LIBRARY) | API_P(COLLAPSE_RECURSION) | API_P(TAGFOCUS) |     \
+     API_P(COLLAPSE) | API_P(COLLAPSE_LIBRARY) | API_P(COLLAPSE_RECURSION) |                       \
+     API_P(COLLAPSE_DIRECT_RECURSION) | API_P(FOCUS_CATEGORY) | API_P(TAGFOCUS) |                  \
      API_P(TAGIGNORE) | API_P(TAGROOT) | API_P(TAGLEAF) | API_P(GRANULARITY))
 
 typedef struct api_param {

@@ -41,14 +41,14 @@ const ALL = [
     'folded/recursion.txt',
     'folded/perf-java-stacks-01-collapsed-all.txt',
     'folded/austin-flames.txt',
-    'cpuprofile/node20.cpuprofile',
+    'chrome-trace/bex-interaction.json',
     'gecko/firefox61-recursion.json',
     'speedscope/excimer-real.speedscope.json',
     'jfr/jdk17-profile.jfr',
     'jfr/async-wall.jfr',
     'otlp/async45-wall.otlp',
     'otlp/async45-cpu-threads.otlp',
-    'chrome-trace/bex-interaction.json',
+    'cpuprofile/node20.cpuprofile',
     'splunk/js-1.4.1-grpc-cpu.bin',
 ];
 const FILES = process.env.KILN_EVERY_FILE ? ALL : ALL.filter((_, i) => i % 6 === 0),
@@ -216,6 +216,35 @@ const crumbsAre = (page, want) =>
 
 // ---- files of the corpus ----
 
+/** The function that calls itself through others in most stacks; '' when none does. */
+function recursiveIn(traces) {
+    const found = new Map();
+    for (const { value, stack } of traces) {
+        const names = stack.map((f) => f.name);
+        for (const n of new Set(names.filter((n, i) => !isPlace(n) && names.indexOf(n) < i - 1 && names[i - 1] !== n)))
+            found.set(n, (found.get(n) ?? 0) + value);
+    }
+    return [...found].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
+}
+
+/** The most frequent profile.frame.type; '' when the file has none. */
+async function categoryIn(file) {
+    const { stdout } = await promisify(execFile)(kiln, ['convert', '--quiet', '--to', 'otlp-json', file, '-'], {
+            maxBuffer: 1 << 28,
+        }),
+        { dictionary: d } = JSON.parse(stdout),
+        types = new Map(
+            (d.attributeTable ?? [])
+                .map((a, i) => [i, d.stringTable[a.keyStrindex ?? 0] === 'profile.frame.type' ? a.value.stringValue : ''])
+                .filter(([, type]) => type),
+        ),
+        count = new Map();
+    for (const l of d.locationTable)
+        for (const a of l.attributeIndices ?? [])
+            if (types.has(a)) count.set(types.get(a), (count.get(types.get(a)) ?? 0) + 1);
+    return [...count].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
+}
+
 /** Functions and a library to which the transforms are applied. null: the file is not suited. */
 async function prepare(name, i) {
     const file = join(corpus, name),
@@ -229,6 +258,8 @@ async function prepare(name, i) {
     const half = named[0].cum / 2,
         middle = named.reduce((a, b) => (Math.abs(b.cum - half) < Math.abs(a.cum - half) ? b : a)),
         hot = named.reduce((a, b) => (b.flat > a.flat ? b : a));
+    const { traces } = await aside('traces', ...QUIET, file),
+        category = await categoryIn(file);
     const maps = (await aside('top', ...QUIET, '--no-trim', '-g', 'mappings', file)).rows,
         map = maps.map((r) => r.mapping?.replace(/^.*\//, '')).find(Boolean);
     return {
@@ -239,17 +270,26 @@ async function prepare(name, i) {
         hot: hot.name,
         library: map ?? '',
         named: named.length === top.rows.length,
+        again: recursiveIn(traces),
+        category,
     };
 }
 
-const cases = ({ middle, hot, library, named }) => [
+const cases = ({ middle, hot, library, named, again, category }) => [
     { t: [], options: [] },
     { t: [`f.${middle}`], options: ['--show-from', exactly(middle)] },
     { t: [`w.${hot}`], options: ['--focus', exactly(hot)] },
     { t: [`m.${hot}`], options: ['--hide', exactly(hot)] },
     { t: [`d.${hot}`], options: ['--ignore', exactly(hot)] },
     { t: [`c.${middle}`], options: ['--collapse', exactly(middle)] },
-    { t: [`r.${middle}`], options: ['--collapse-recursion', exactly(middle)] },
+    { t: [`r.${middle}`], options: ['--collapse-direct-recursion', exactly(middle)] },
+    ...[middle, hot, ...(again ? [again] : [])].map((f) => ({ t: [`R.${f}`], options: ['--collapse-recursion', exactly(f)] })),
+    ...(category
+        ? [
+              { t: [`k.${category}`], options: ['--focus-category', exactly(category)] },
+              { t: [`k.${category}`, `f.${middle}`], options: ['--focus-category', exactly(category), '--show-from', exactly(middle)] },
+          ]
+        : []),
     { t: [`m.${hot}`, `f.${middle}`], options: ['--hide', exactly(hot), '--show-from', exactly(middle)] },
     ...(library
         ? [
@@ -383,6 +423,25 @@ async function person() {
         await page.keyboard.press('u'); // undo
         await crumbsAre(page, 'merge');
         compareTable(await tableRows(page), await top(...hide), 'after undo');
+        await page.focus('.table');
+        await page.keyboard.press('m');
+        await page.click('[data-transform=category]');
+        await crumbsAre(page, 'merge,category');
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('Escape');
+        await page.focus('.table');
+        await page.keyboard.press('ArrowDown');
+        for (const [letter, kinds] of [
+            ['r', 'merge,recursion'],
+            ['R', 'merge,recursion,direct'],
+        ]) {
+            await page.keyboard.press('m');
+            await page.keyboard.press(letter);
+            await crumbsAre(page, kinds);
+        }
+        await page.keyboard.press('u');
+        await page.keyboard.press('u');
+        await crumbsAre(page, 'merge');
 
         await page.keyboard.press('1');
         await viewIs(page, 'flame');

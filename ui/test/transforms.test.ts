@@ -81,8 +81,11 @@ test('each transform of a stack', () => {
         [of('drop', 'run'), 'main;idle', 'main;idle'],
         [of('collapse', 'run'), 'main;run;work;run', 'main;run'],
         [of('collapse', 'run'), 'main;idle', 'main;idle'],
-        [of('recursion', 'run'), 'main;run;run;work;run', 'main;run;work;run'],
-        [of('recursion', 'run'), 'work;work', 'work;work'],
+        [of('direct', 'run'), 'main;run;run;work;run', 'main;run;work;run'],
+        [of('direct', 'run'), 'work;work', 'work;work'],
+        [of('recursion', 'run'), 'main;run;work;run;run;other;run;end', 'main;run;end'],
+        [of('recursion', 'run'), 'run;work;run', 'run'],
+        [of('recursion', 'run'), 'work;run;work', 'work;run;work'],
         [of('resource', 'libc'), 'main;libc:a;libc:b;run;libc:c', 'main;[libc];run;[libc]'],
         [of('resource', 'libm'), 'main;libc:a', 'main;libc:a'],
         [of('library', 'libc'), 'main;libc:a;run;libc:b', 'a;b'],
@@ -101,7 +104,7 @@ test('transforms apply in their order', () => {
     const x = new Fixture();
     assert.equal(x.after('main;run;work;run', of('function', 'work'), of('collapse', 'run')), 'work;run');
     assert.equal(x.after('main;run;work;run', of('collapse', 'run'), of('function', 'work')), 'dropped');
-    assert.equal(x.after('a;run;b;run', of('merge', 'b'), of('recursion', 'run')), 'a;run');
+    assert.equal(x.after('a;run;b;run', of('merge', 'b'), of('direct', 'run')), 'a;run');
     assert.equal(x.after('a;libc:x;libc:y;b', of('resource', 'libc'), of('merge', '[libc]')), 'a;b');
     assert.equal(reshapeOf([], x.frames, x.noStack), null);
 });

@@ -64,8 +64,8 @@ static void test_flat(void **state)
         {"nothing to collapse",
          {.collapse = {"idle", 4}},
          "run 6 9, work 3 7, idle 1 1, main 0 10"},
-        {"collapse recursion",
-         {.collapse_recursion = {"run", 3}},
+        {"collapse direct recursion",
+         {.collapse_direct_recursion = {"run", 3}},
          "run 6 9, work 3 7, idle 1 1, main 0 10"},
         {"plain text", {.focus = {"wor.$", 5}, .literal = true}, ""},
     };
@@ -161,17 +161,77 @@ static void test_recursion(void **state)
     const char *one = "main;run;run;run;work;run 4\n";
     assert_int_equal(nodes_of(&x, one, &(select_opts){.all = false}), 7);
     arena_free(&x.a);
-    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_recursion = {"^run$", 5}}), 5);
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_direct_recursion = {"^run$", 5}}),
+                     5);
     arena_free(&x.a);
-    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_recursion = {"work", 4}}), 7);
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_direct_recursion = {"work", 4}}),
+                     7);
     arena_free(&x.a);
     /* frames become adjacent when those between them are hidden */
     assert_int_equal(
-        nodes_of(&x, one, &(select_opts){.hide = {"work", 4}, .collapse_recursion = {".", 1}}), 3);
+        nodes_of(&x, one,
+                 &(select_opts){.hide = {"work", 4}, .collapse_direct_recursion = {".", 1}}),
+        3);
     arena_free(&x.a);
-    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_recursion = {"sleep", 5}}), 7);
-    assert_string_equal(x.v.unmatched, "collapse-recursion");
+    assert_int_equal(nodes_of(&x, one, &(select_opts){.collapse_direct_recursion = {"sleep", 5}}),
+                     7);
+    assert_string_equal(x.v.unmatched, "collapse-direct-recursion");
     arena_free(&x.a);
+}
+
+static void test_all_recursion(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *stack, *want;
+    } cases[] = {
+        {"^b$", "a;b;c;b;d 1", "a;b;d"},     /* indirect */
+        {"^b$", "a;b;b;b;d 1", "a;b;d"},     /* direct */
+        {"^b$", "a;b;c;d;b 1", "a;b"},       /* at the leaf */
+        {"^b$", "b;c;b;c;b;c 1", "b;c"},     /* several times; the calls of the last one stay */
+        {"^b$", "a;c;a;c;b 1", "a;c;a;c;b"}, /* other functions are not collapsed */
+        {"^[bc]$", "a;b;c;b;c;d 1", "a;b;c;d"}, {".", "a;b;c;a;d;b;d;e 1", "a;d;e"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fixture x;
+        select_opts o = {.collapse_recursion = str_of(cases[i].pattern)};
+        char got[64] = "", folded[64];
+        snprintf(folded, sizeof folded, "%s\n", cases[i].stack);
+        assert_true(look(&x, folded, &o, BY_FUNCTION));
+        uint32_t *out = view_scratch(&x.v, &x.e),
+                 n = view_frames(&x.v, &x.v.parts.v[0], &x.v.rows.v[0], out);
+        for (uint32_t k = n; k-- > 0;) {
+            str name = frame_label(x.v.frames, out[k]);
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s%s", STR_ARG(name),
+                     k ? ";" : "");
+        }
+        assert_string_equal(got, cases[i].want);
+        arena_free(&x.a);
+    }
+}
+
+static void test_category(void **state)
+{
+    (void)state;
+    static const char folded[] =
+        "main;run;sys_read_[k];copy_[k] 3\nmain;run 2\nmain;io;copy_[k] 1\n";
+    static const struct {
+        select_opts o;
+        const char *want, *unmatched;
+    } cases[] = {
+        {{.focus_category = {"^kernel$", 8}}, "copy 4 4, sys_read 0 3", ""},
+        {{.focus_category = {"kern", 4}, .hide = {"copy", 4}}, "sys_read 3 3", ""},
+        {{.focus_category = {"kern", 4}, .show_from = {"copy", 4}}, "copy 4 4", ""},
+        {{.focus_category = {"kern", 4}, .show_from = {"run", 3}}, "", "show-from"},
+        {{.focus_category = {"jvm", 3}}, "", "focus-category"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fixture x;
+        assert_true(look(&x, folded, &cases[i].o, BY_FUNCTION));
+        assert_string_equal(table(&x, &(flat_opts){0}), cases[i].want);
+        assert_string_equal(x.v.unmatched, cases[i].unmatched);
+        arena_free(&x.a);
+    }
 }
 
 static void test_errors(void **state)
@@ -241,7 +301,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flat),      cmocka_unit_test(test_flat_options),
         cmocka_unit_test(test_edges),     cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_recursion), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_recursion), cmocka_unit_test(test_all_recursion),
+        cmocka_unit_test(test_category),  cmocka_unit_test(test_errors),
         cmocka_unit_test(test_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

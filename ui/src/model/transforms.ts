@@ -14,15 +14,17 @@ export type Kind =
     | 'search' // only stacks with a frame that matches a search
     | 'package' // only frames of a package
     | 'library' // only frames of a library
+    | 'category' // only frames of a category: profile.frame.type
     | 'merge' // removes the function; its callers get its values
     | 'drop' // drops stacks with the function
     | 'collapse' // removes everything that the function calls; it gets the values
     | 'resource' // adjacent frames of a library become one
-    | 'recursion'; // direct calls of the function by itself become one
+    | 'recursion' // all calls of the function become one, without what was called in between
+    | 'direct'; // direct calls of the function by itself become one
 
 export interface Transform {
     kind: Kind;
-    name: string; // of a frame, a package or a library, or the text of a search
+    name: string; // of a frame, a package, a library or a category, or the text of a search
     path: string; // of a subtree: the number of its frames and their hash; otherwise ''
 }
 
@@ -44,7 +46,9 @@ const CODES: Record<Kind, string> = {
     drop: 'd',
     collapse: 'c',
     resource: 'L',
-    recursion: 'r',
+    category: 'k',
+    recursion: 'R',
+    direct: 'r',
 };
 const KINDS = new Map(Object.entries(CODES).map(([kind, code]) => [code, kind as Kind]));
 
@@ -149,6 +153,21 @@ const intoLibrary =
         return m;
     };
 
+/** Of the calls of a marked frame, the outermost stays, with the callees of the innermost. */
+const withoutLoops =
+    (mark: Uint8Array): Reshape =>
+    (stack, n, lines) => {
+        let m = 0,
+            first = -1;
+        for (let i = 0; i < n; i++) {
+            const again = mark[stack[i]] && first >= 0;
+            if (mark[stack[i]] && !again) first = m;
+            if (again) m = first + 1;
+            else move(stack, lines, m++, i);
+        }
+        return m;
+    };
+
 const withoutRecursion =
     (mark: Uint8Array): Reshape =>
     (stack, n, lines) => {
@@ -177,7 +196,11 @@ function stepOf(frames: Frames, t: Transform, noStack: number): Reshape {
             return keep(orNoStack(mark(frames.name), 0), 0);
         case 'resource':
             return intoLibrary(mark(frames.library), libraryFrame(frames, t.name));
+        case 'category':
+            return keep(orNoStack(mark(frames.kind), 1), 1);
         case 'recursion':
+            return withoutLoops(mark(frames.name));
+        case 'direct':
             return withoutRecursion(mark(frames.name));
     }
     const of = t.kind === 'search' ? frames.match(t.name) : mark(frames.name);
@@ -226,7 +249,9 @@ export const ACTIONS: Record<Kind, string> = {
     drop: 'Dropped',
     collapse: 'Collapsed',
     resource: 'Collapsed library',
+    category: 'Only category',
     recursion: 'Collapsed recursion of',
+    direct: 'Collapsed direct recursion of',
 };
 
 const OPTIONS: Partial<Record<Kind, string>> = {
@@ -237,7 +262,9 @@ const OPTIONS: Partial<Record<Kind, string>> = {
     drop: 'ignore',
     collapse: 'collapse',
     resource: 'collapse-library',
+    category: 'focus-category',
     recursion: 'collapse-recursion',
+    direct: 'collapse-direct-recursion',
 };
 
 const escaped = (s: string): string => s.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
@@ -246,7 +273,8 @@ const escaped = (s: string): string => s.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
  *  addresses without names have none. */
 export function optionOf(t: Transform, frames: Frames): string {
     const option = OPTIONS[t.kind];
-    if (!option || (!ofFile(t) && !frames.name.includes(t.name))) return '';
+    const known = ofFile(t) || t.kind === 'category' || frames.name.includes(t.name);
+    if (!option || !known) return '';
     return `--${option} '${patternOf(t).replaceAll("'", `'\\''`)}'`;
 }
 

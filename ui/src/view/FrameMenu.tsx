@@ -23,6 +23,7 @@ function itemsOf(frames: Frames, at: MenuAt): Item[] {
     const name = frames.name[at.frame],
         short = shortName(name),
         library = frames.library[at.frame],
+        category = frames.kind[at.frame],
         pack = frames.package[at.frame];
     const of = (kind: Transform['kind'], name: string): Transform => ({ kind, name, path: '' });
     const out: Item[] = [{ key: 'f', text: 'Focus on function', transform: of('function', name) }];
@@ -37,10 +38,12 @@ function itemsOf(frames: Frames, at: MenuAt): Item[] {
         { key: 'm', text: 'Merge function into its callers', transform: of('merge', name) },
         { key: 'd', text: 'Drop stacks with the function', transform: of('drop', name) },
         { key: 'c', text: `Collapse calls below ${short}`, transform: of('collapse', name) },
-        { key: 'R', text: 'Collapse direct recursion', transform: of('recursion', name) },
+        { key: 'r', text: 'Collapse recursion', transform: of('recursion', name) },
+        { key: 'R', text: 'Collapse direct recursion', transform: of('direct', name) },
     );
     if (library) out.push({ key: 'C', text: `Collapse library ${library}`, transform: of('resource', library) });
-    if (pack) out.push({ key: 'g', text: `Only package ${pack}`, transform: of('package', pack) });
+    if (category) out.push({ key: 'g', text: `Focus on category ${category}`, transform: of('category', category) });
+    if (pack) out.push({ key: 'p', text: `Only package ${pack}`, transform: of('package', pack) });
     if (library) out.push({ key: 'l', text: `Only library ${library}`, transform: of('library', library) });
     return out;
 }
