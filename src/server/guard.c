@@ -3,6 +3,8 @@
 
 #include "sys/file.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "wire/base64.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { TOKENS = 256, TOKEN_LEAST = 16, TOKEN_MOST = 512, FILE_MOST = 256 << 10 };
+enum { TOKENS = 256, TOKEN_LEAST = 16, TOKEN_MOST = 512, FILE_MOST = 256 << 10, BASIC_MOST = 2048 };
 
 typedef struct digest {
     uint8_t v[SHA256_BYTES];
@@ -139,14 +141,36 @@ const char *guard_empty(const guard *g, right r)
 
 bool guard_has(const guard *g, right r) { return g->files[r].path != NULL; }
 
+/* Removes the scheme of an Authorization header. */
+static bool take_scheme(str header, const char *scheme, str *rest)
+{
+    size_t n = strlen(scheme);
+    if (header.n <= n || strncasecmp(header.p, scheme, n) != 0 || header.p[n] != ' ') return false;
+    *rest = str_trim_left((str){header.p + n, header.n - n});
+    return rest->n > 0;
+}
+
+/* Sets *token to the password of "user:password" in base64, decoded into `bytes`. A text that is
+ * too long or not of this form has an empty password, which is never a token. */
+static void take_password(str text, uint8_t bytes[BASIC_MOST], str *token)
+{
+    size_t n;
+    *token = (str){0};
+    if (base64_max(text.n) > BASIC_MOST || !base64_decode(text, bytes, &n)) return;
+    const uint8_t *colon = n ? memchr(bytes, ':', n) : NULL;
+    if (colon) *token = (str){(const char *)colon + 1, (size_t)(bytes + n - colon - 1)};
+}
+
 guard_verdict guard_check(const guard *g, right r, const http_message *m)
 {
     const token_file *f = &g->files[r];
+    uint8_t basic[BASIC_MOST];
     if (!f->path) return GUARD_OPEN;
-    str sent = http_headers_get(&m->head, "authorization");
-    if (sent.n < 8 || strncasecmp(sent.p, "Bearer ", 7) != 0) return GUARD_NO_TOKEN;
-    sent = (str){sent.p + 7, sent.n - 7};
-    while (sent.n && sent.p[0] == ' ') sent.p++, sent.n--;
+    str header = http_headers_get(&m->head, "authorization"), sent;
+    if (take_scheme(header, "Basic", &sent))
+        take_password(sent, basic, &sent);
+    else if (!take_scheme(header, "Bearer", &sent))
+        return GUARD_NO_TOKEN;
     digest d;
     bool found = false;
     digest_of(sent, &d);

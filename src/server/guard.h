@@ -1,4 +1,4 @@
-/* server/guard.h - access control by bearer tokens, read from files and reloaded when these change.
+/* server/guard.h - access control by tokens, read from files and reloaded when these change.
  * A file has one token on each line; # begins a comment; text after a space is a name for the
  * token. Without a file no token is required. A file without tokens rejects all requests. */
 #pragma once
@@ -27,5 +27,7 @@ const char *guard_empty(const guard *g, right r);
 /* Returns whether this right requires a token. */
 bool guard_has(const guard *g, right r);
 
-/* Checks the Authorization header.  A wrong token takes as long as a correct one. */
+/* Checks the Authorization header: `Bearer TOKEN`, or `Basic` with any user and the token as the
+ * password, as Grafana and Pyroscope's clients send it.  A wrong token takes as long as a correct
+ * one. */
 guard_verdict guard_check(const guard *g, right r, const http_message *m);

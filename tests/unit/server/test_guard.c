@@ -1,5 +1,6 @@
 /* Tests token files that change. */
 #include "server/guard.h"
+#include "wire/base64.h"
 
 #include "../../support/test.h"
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void test_tokens(void **state)
     assert_ok(g, &e);
     assert_int_equal(query(g, RIGHT_READ, NULL), GUARD_OPEN); /* no file: no token required */
     assert_int_equal(query(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
-    assert_int_equal(query(g, RIGHT_WRITE, "Basic YTpi"), GUARD_NO_TOKEN);
+    assert_int_equal(query(g, RIGHT_WRITE, "Digest YTpi"), GUARD_NO_TOKEN);
     assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
     assert_int_equal(query(g, RIGHT_WRITE, "bearer  bbbbbbbbbbbbbbbbbbbb"), GUARD_OPEN);
     assert_int_equal(query(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
@@ -65,6 +66,46 @@ static void test_tokens(void **state)
     unlink(path);
     assert_null(guard_open(path, NULL, &e));
     assert_int_equal(e.code, ERR_SYS);
+}
+
+/* Basic: any user, the token is the password. */
+static void test_basic(void **state)
+{
+    (void)state;
+    static char at[] = "/tmp/kiln-guard-XXXXXX";
+    static const struct {
+        const char *plain;
+        guard_verdict want;
+    } cases[] = {
+        {"admin:aaaaaaaaaaaaaaaa:bbb", GUARD_OPEN}, /* a password may contain colons */
+        {":aaaaaaaaaaaaaaaa:bbb", GUARD_OPEN},
+        {"aaaaaaaaaaaaaaaa:bbb", GUARD_WRONG_TOKEN}, /* the first colon ends the user */
+        {"a:aaaaaaaaaaaaaaaa:bb", GUARD_WRONG_TOKEN},
+        {"no colon", GUARD_WRONG_TOKEN},
+        {"admin:", GUARD_WRONG_TOKEN},
+    };
+    err e = {0};
+    assert_true(close(mkstemp(at)) == 0);
+    put_at(at, "aaaaaaaaaaaaaaaa:bbb\n", 0600);
+    guard *g = guard_open(NULL, at, &e);
+    assert_ok(g, &e);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf b = {0};
+        buf_z(&b, "basic ");
+        base64_encode(&b, str_of(cases[i].plain));
+        buf_putc(&b, '\0');
+        assert_int_equal(query(g, RIGHT_READ, b.p), cases[i].want);
+        buf_free(&b);
+    }
+    static char longer[4096];
+    memset(longer, 'A', sizeof longer - 1);
+    memcpy(longer, "Basic ", 6);
+    assert_int_equal(query(g, RIGHT_READ, longer), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_READ, "Basic !!!"), GUARD_WRONG_TOKEN);
+    assert_int_equal(query(g, RIGHT_READ, "Basic"), GUARD_NO_TOKEN);
+    assert_int_equal(query(g, RIGHT_READ, "Basic  "), GUARD_NO_TOKEN);
+    guard_close(g);
+    unlink(at);
 }
 
 /* An invalid file does not delay a revocation in the other file. */
@@ -125,7 +166,7 @@ static void test_emptied(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens), cmocka_unit_test(test_basic),
                                        cmocka_unit_test(test_emptied),
                                        cmocka_unit_test(test_one_is_broken)};
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
