@@ -7,6 +7,15 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+/* Profiles that arrive over Pyroscope's protocols have a name.  It is kept as an attribute of their
+ * *scope*: the scope is part of a series, so a name costs nothing per profile or sample, profiles of
+ * one name are one scope, and {__name__="memory"} selects them.  Two names in one file (a JFR
+ * recording) become two scopes.  Profiles of other senders have no such attribute, and pyro_type_of
+ * derives a name. */
+#define PYRO_NAME "__name__"
+#define PYRO_SPY "pyroscope_spy"      /* scope: the profiler, such as "gospy" */
+#define PYRO_SESSION "__session_id__" /* resource: the only private label that is stored */
+
 enum { PYRO_TYPE_BYTES = 1024 }; /* longest id in a request */
 
 typedef struct pyro_type {
