@@ -347,6 +347,7 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max, .brief = true};
     *out = (received){0};
     time_anchor when;
+    if (r->dialect) return r->dialect->read(r, m, o, a, out, e);
     if (!anchor_of(r, m, o, &when, e)) return VERDICT_MALFORMED;
     verdict v = r->grpc ? receive_open_grpc(m, max, a, &out->payload, e)
                         : open_http(r, m, max, a, &out->payload, e);
@@ -516,11 +517,14 @@ static void respond_grpc(grpc_code code, const received *got, str text, uint64_t
 static void respond_http(const receive_route *r, unsigned status, grpc_code code,
                          const received *got, str text, uint64_t retry_ns, receive_reply *out)
 {
+    str type = r->json ? STR("application/json") : STR("application/x-protobuf");
     out->status = status;
-    add(out->head, &out->n_head, STR("content-type"),
-        r->json ? STR("application/json") : STR("application/x-protobuf"));
+    if (r->dialect) type = r->dialect->write(r, code, text, &out->body);
+    if (type.n) add(out->head, &out->n_head, STR("content-type"), type);
     if (code == GRPC_OK) add_recognised(got, out);
-    if (code == GRPC_OK && r->json)
+    if (r->dialect)
+        ; /* the body is written */
+    else if (code == GRPC_OK && r->json)
         put_success_json(r, &out->body, got);
     else if (code == GRPC_OK)
         put_success(&out->body, got);

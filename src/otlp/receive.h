@@ -17,14 +17,18 @@
 typedef enum receive_kind {
     RECEIVE_PROFILES,
     RECEIVE_LOGS,
-    RECEIVE_UPLOAD, /* POST /upload: a file of any format */
+    RECEIVE_UPLOAD,  /* POST /upload: a file of any format */
+    RECEIVE_DIALECT, /* another protocol: see receive_dialect */
 } receive_kind;
+
+typedef struct receive_dialect receive_dialect;
 
 typedef struct receive_route {
     receive_kind kind;
     bool grpc;
-    bool json;           /* HTTP: respond in JSON */
-    const char *package; /* "v1development", from the path; "" for /upload */
+    bool json;                      /* HTTP: respond in JSON */
+    const char *package;            /* "v1development", from the path; "" for /upload */
+    const receive_dialect *dialect; /* RECEIVE_DIALECT */
 } receive_route;
 
 /* Returns false when the path is not an endpoint for senders. */
@@ -123,3 +127,16 @@ typedef struct receive_reply {
 void receive_respond(const receive_route *r, verdict v, const received *got, const err *why,
                      uint64_t retry_ns, receive_reply *out);
 void receive_reply_free(receive_reply *r);
+
+/* ---- other protocols ---- */
+
+/* A protocol of senders that this room does not know.  receive_read and receive_respond call these
+ * functions for its routes.  Status, retry-after and other headers are the same for all. */
+struct receive_dialect {
+    /* As receive_read. */
+    verdict (*read)(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
+                    received *out, err *e);
+    /* Appends the body of an HTTP response and returns its content type; empty: no body.  `text` is
+     * the message of a failure. */
+    str (*write)(const receive_route *r, grpc_code code, str text, buf *body);
+};

@@ -10,7 +10,7 @@
 #include "base/ban.h"
 
 typedef struct reading {
-    const pyro_push *in;
+    const push_request *in;
     VEC(const model *) models;
     size_t left; /* of in->max_bytes */
     ledger *l;
@@ -98,7 +98,7 @@ static bool take_series(reading *r, pb_cur all)
     return pb_ok(&c);
 }
 
-bool pyro_push_read(const pyro_push *in, ledger *l, arena *a, model *out, err *e)
+bool pyro_push_read(const push_request *in, ledger *l, arena *a, model *out, err *e)
 {
     reading r = {.in = in, .left = in->max_bytes, .l = l, .a = a, .e = e};
     pb_cur c = pb_open(in->message.p, in->message.n, e);

@@ -10,14 +10,14 @@
 #include "model/ledger.h"
 #include "model/model.h"
 
-typedef struct pyro_push {
+typedef struct push_request {
     str message;      /* without framing and compression */
     uint64_t now;     /* Unix ns, for profiles without a time */
     size_t max_bytes; /* of all profiles after decompression */
-} pyro_push;
+} push_request;
 
 enum { PUSH_MAX_PROFILES = 4096 };
 
 /* Decodes a request into one model in `a`, whose strings may view the message. Errors have the path
  * "series[1].samples[0].raw_profile". */
-NODISCARD bool pyro_push_read(const pyro_push *in, ledger *l, arena *a, model *out, err *e);
+NODISCARD bool pyro_push_read(const push_request *in, ledger *l, arena *a, model *out, err *e);

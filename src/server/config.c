@@ -23,6 +23,8 @@ static const config_key keys[] = {
      .what = "allow other hosts to connect without TLS and without a token"},
     {"log-format", KEY_CHOICE, AT(log_format), LIVE, .usual = "text", .choices = "text json logfmt",
      .what = "format of the log on standard error"},
+    {"pyroscope", KEY_CHOICE, AT(pyroscope), LIVE, .usual = "on", .choices = "on off",
+     .what = "serve the endpoints of Pyroscope, for Grafana and Pyroscope's SDKs"},
     {"store.directory", KEY_TEXT, AT(store), .usual = "$XDG_DATA_HOME/kiln/store",
      .what = "directory of the store"},
     {"store.max-age", KEY_TIME, AT(max_age), LIVE, .may_be_none = true, .usual = "7d",
@@ -410,6 +412,11 @@ bool config_read(str yaml, arena *a, server_config *out, err *e)
     yaml_event_delete(&r.ev);
     yaml_parser_delete(&r.yaml);
     return ok;
+}
+
+bool config_has_pyroscope(const server_config *c)
+{
+    return !c->pyroscope || strcmp(c->pyroscope, "off") != 0;
 }
 
 /* ---- checking ---- */

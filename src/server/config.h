@@ -44,6 +44,7 @@ typedef struct server_config {
     const char *write_tokens, *read_tokens; /* files (server/guard.h); NULL: no token required */
     bool insecure;          /* other hosts may connect without TLS and without a token */
     const char *log_format; /* for log_format_parse; NULL: text */
+    const char *pyroscope;  /* "off": no endpoints of Pyroscope; NULL or "on" */
     http_limits http;
     ingest_opts ingest;
     forward_config forward;
@@ -93,6 +94,9 @@ void config_print(const server_config *c, buf *out);
 
 /* Prints the value of a key, or its default, as written in a file. */
 void config_value(const server_config *c, const char *name, buf *out);
+
+/* Returns whether the endpoints of Pyroscope are served. */
+bool config_has_pyroscope(const server_config *c);
 
 /* Returns whether both configurations have the same value for this key. */
 bool config_same(const config_key *k, const server_config *a, const server_config *b);

@@ -7,6 +7,7 @@
 #include "server/origin.h"
 #include "server/page.h"
 #include "server/pyroscope.h"
+#include "server/pyroscope_ingest.h"
 #include "base/ban.h"
 
 enum { QUERY_BODY = 64 << 10 }; /* also of a change of saved selections */
@@ -90,10 +91,17 @@ static bool is_probe(str path)
     return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz")) || health_is_check(path);
 }
 
-static right right_of(const http_message *m)
+/* Finds the endpoint for senders. Returns false when the path is not one. */
+static bool sender_route(const server *s, const http_message *m, receive_route *out)
+{
+    return (config_has_pyroscope(&s->c) && pyroscope_ingest_route(m, out)) ||
+           receive_route_of(m, out);
+}
+
+static right right_of(const server *s, const http_message *m)
 {
     receive_route r;
-    return receive_route_of(m, &r) || api_saved_changes(m) ? RIGHT_WRITE : RIGHT_READ;
+    return sender_route(s, m, &r) || api_saved_changes(m) ? RIGHT_WRITE : RIGHT_READ;
 }
 
 /* What a change of the saved selections requires (server/api_saved.h). */
@@ -106,13 +114,13 @@ static const char *changes_of(const server *s)
 static guard_verdict check_guard(const server *s, const http_message *m)
 {
     if (is_probe(m->path) || page_has(m->path)) return GUARD_OPEN;
-    return guard_check(s->guard, right_of(m), m);
+    return guard_check(s->guard, right_of(s, m), m);
 }
 
 /* Other web sites have no token, so a server that requires one needs no further check. */
 static origin_verdict check_origin(const server *s, const http_message *m)
 {
-    if (is_probe(m->path) || guard_has(s->guard, right_of(m))) return ORIGIN_OURS;
+    if (is_probe(m->path) || guard_has(s->guard, right_of(s, m))) return ORIGIN_OURS;
     return origin_check(m, s->c.hosts.v, s->c.hosts.n);
 }
 
@@ -122,14 +130,14 @@ static void on_admit(void *ctx, http_message *m)
     server *s = ctx;
     if (check_origin(s, m) != ORIGIN_OURS || check_guard(s, m) != GUARD_OPEN)
         m->failure = HTTP_NO_BODY;
-    if (right_of(m) == RIGHT_READ || api_saved_has(m)) m->body.limit = QUERY_BODY;
+    if (right_of(s, m) == RIGHT_READ || api_saved_has(m)) m->body.limit = QUERY_BODY;
 }
 
 /* Rejects a request in the format that its client expects. */
 static void reject(server *s, http_exchange *x, verdict v, const char *why)
 {
     receive_route r;
-    if (receive_route_of(http_exchange_message(x), &r))
+    if (sender_route(s, http_exchange_message(x), &r))
         ingest_refuse(s->ingest, x, &r, v, why);
     else
         api_refuse(s->api, x, v, why);
@@ -138,7 +146,8 @@ static void reject(server *s, http_exchange *x, verdict v, const char *why)
 static void reject_token(server *s, http_exchange *x, guard_verdict v)
 {
     reject(s, x, VERDICT_UNAUTHENTICATED,
-           v == GUARD_NO_TOKEN ? "a token is required: Authorization: Bearer TOKEN"
+           v == GUARD_NO_TOKEN ? "a token is required: Authorization: Bearer TOKEN, or Basic with "
+                                 "the token as password"
                                : "unknown token");
 }
 
@@ -177,7 +186,7 @@ static bool refuse_grpc_over_http1(server *s, http_exchange *x)
     receive_route r;
     const char *why;
     const http_message *m = http_exchange_message(x);
-    bool grpc = (receive_route_of(m, &r) || receive_is_unknown(m, &r, &why)) && r.grpc;
+    bool grpc = (sender_route(s, m, &r) || receive_is_unknown(m, &r, &why)) && r.grpc;
     if (!grpc || http_exchange_h2(x)) return false;
     r.grpc = false;
     ingest_refuse(s->ingest, x, &r, VERDICT_MEDIA, "gRPC requires HTTP/2");
@@ -190,7 +199,8 @@ static bool refuse_unknown(server *s, http_exchange *x)
 {
     receive_route r;
     const char *why;
-    if (!receive_is_unknown(http_exchange_message(x), &r, &why)) return false;
+    const http_message *m = http_exchange_message(x);
+    if (sender_route(s, m, &r) || !receive_is_unknown(m, &r, &why)) return false;
     ingest_refuse(s->ingest, x, &r, VERDICT_UNKNOWN, why);
     return true;
 }
@@ -202,7 +212,7 @@ static void on_request(void *ctx, http_exchange *x)
     http_message *m = http_exchange_message(x);
     origin_verdict from = check_origin(s, m);
     guard_verdict v = check_guard(s, m);
-    bool is_call = pyroscope_has(m); /* has its own errors of gRPC */
+    bool is_call = pyroscope_has(m) && config_has_pyroscope(&s->c); /* has its own gRPC errors */
     if (!is_call && refuse_grpc_over_http1(s, x)) return;
     if (health_is_check(m->path) && http_exchange_h2(x)) {
         health_respond(x, is_ready(s));
@@ -213,7 +223,7 @@ static void on_request(void *ctx, http_exchange *x)
         reject_foreign(s, x, from);
     else if (v != GUARD_OPEN)
         reject_token(s, x, v);
-    else if (receive_route_of(m, &r))
+    else if (sender_route(s, m, &r))
         ingest_request(s->ingest, x, &r);
     else if (is_probe(m->path))
         send_probe(s, x, m->path);
@@ -221,6 +231,8 @@ static void on_request(void *ctx, http_exchange *x)
         return;
     else if (page_has(m->path))
         page_request(x);
+    else if (pyroscope_has(m) && !is_call)
+        send_text(x, 404, "the endpoints of Pyroscope are disabled\n");
     else if (api_saved_has(m))
         api_saved_request(s->saved, x, changes_of(s));
     else if (api_has(m))
