@@ -376,8 +376,8 @@ static int long_waits(unsigned ms)
     for (unsigned i = 0; i < 3; i++) {
         pthread_join(v[i].thread, NULL);
         v[i].joined = clock_ns(CLOCK_MONOTONIC);
-        printf("life %ld %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", v[i].tid,
-               v[i].name, v[i].created, v[i].started, v[i].ended, v[i].joined, v[i].cpu);
+        printf("life %ld %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+               v[i].tid, v[i].name, v[i].created, v[i].started, v[i].ended, v[i].joined, v[i].cpu);
     }
     return finish();
 }
