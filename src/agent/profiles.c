@@ -229,7 +229,10 @@ static bool put_joined(making *m, sample_kind kind)
     value_type t = type_of(m, names[kind], "nanoseconds"), none = {0};
     uint64_t period = period_of(m->in, kind);
     set_window(m, begin_profile(m, t, period ? t : none, period), kind);
-    uint32_t attrs[3], n = 0;
+    uint32_t attrs[2 + PROFILES_LOSSES], n = 0;
+    for (size_t i = 0; !m->stated && i < m->in->n_losses; i++)
+        note_number(m, attrs, &n, m->in->losses[i].key, m->in->losses[i].n);
+    m->stated = true;
     if (kind == SAMPLE_CPU)
         note_number(m, attrs, &n, KILN_ATTR_SAMPLES_LOST, m->in->batch->lost.ring_full);
     if (kind == SAMPLE_OFF_CPU) {

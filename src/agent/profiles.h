@@ -18,6 +18,14 @@ typedef enum profiles_style {
     PROFILES_PPROF, /* wall-clock samples as log records with pprof */
 } profiles_style;
 
+enum { PROFILES_LOSSES = 24 };
+
+/* An attribute of the first profile: what the recorder lost. */
+typedef struct profiles_loss {
+    const char *key;
+    uint64_t n;
+} profiles_loss;
+
 typedef struct profiles_in {
     const batch *batch;
     const images *images;
@@ -26,7 +34,9 @@ typedef struct profiles_in {
     str kernel_id;    /* GNU build id of the running kernel, in hex; "": not known */
     uint64_t min_ns;  /* off-CPU: shorter waits are left out */
     uint64_t keep_ns; /* off-CPU: shorter waits are sampled in proportion to their duration */
-    const str *keys;  /* names of the attributes of thread contexts */
+    const profiles_loss *losses; /* of `kiln record`; at most PROFILES_LOSSES */
+    size_t n_losses;
+    const str *keys; /* names of the attributes of thread contexts */
     size_t n_keys;
     const heap_rows *heap; /* NULL: none */
     uint32_t cpu_hz;

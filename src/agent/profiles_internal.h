@@ -12,6 +12,7 @@ typedef struct making {
     const profiles_in *in;
     arena *a;
     builder b;
+    bool stated;                     /* a profile has the losses */
     uint32_t *stack_of, *mapping_of; /* index + 1; 0: not added yet */
     u32s frames;                     /* scratch space */
     uint32_t kernel, kernel_type; /* mapping of the kernel, attribute of its frames; 0: none yet */

@@ -40,7 +40,10 @@ INLINE void report_exit(struct scratch *s, struct task_struct *t, bool last)
     r.last = last;
     bpf_get_current_comm(r.comm, sizeof r.comm);
     s->n.exits++;
-    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) s->n.lost_exits++;
+    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
+        s->n.lost_exits++;
+        s->n.lost_cpu_ns += r.rest;
+    }
 }
 
 SEC("tp_btf/sched_process_exit")

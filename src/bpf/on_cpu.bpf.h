@@ -52,7 +52,10 @@ int on_cpu(struct bpf_perf_event_data *ctx)
     }
     if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
         s->n.lost_samples++;
-        if (p) unclaim(p, r.value); /* the next sample represents it */
+        if (p)
+            unclaim(p, r.value); /* the next sample represents it */
+        else
+            s->n.lost_cpu_ns += r.value;
     }
     return 0;
 }

@@ -78,7 +78,8 @@ static void put_lost(run *r, buf *t)
     char n[HUMAN_MAX];
     size_t k = losses_of(of(r), v);
     for (size_t i = 0; i < k; i++) {
-        buf_printf(t, "%s %s", human_count(v[i].n, n), v[i].what);
+        bool is_time = str_ends(str_of(v[i].name), STR("_ns"));
+        buf_printf(t, "%s %s", (is_time ? human_duration : human_count)(v[i].n, n), v[i].what);
         run_item(r, PAINT_YELLOW, i ? "" : "lost", t);
     }
     if (!k && of(r)->all.processes) buf_z(t, "nothing");

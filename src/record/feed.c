@@ -403,6 +403,8 @@ void feed_count(feed *f)
     n->bpf_ns = 0;
     for (size_t i = 0; i < k; i++) n->bpf_ns += cost[i].ns;
     n->ring_full = c.lost_samples + c.lost_intervals + c.lost_exits;
+    n->lost_cpu_ns = c.lost_cpu_ns;
+    n->lost_wait_ns = c.lost_interval_ns;
     n->stacks_cut = c.stacks_cut;
     n->waits_sampled_out = c.sampled_away;
     n->short_waits = c.short_intervals;

@@ -21,9 +21,9 @@ struct recorder {
     uint64_t clock_offset; /* Unix time - CLOCK_MONOTONIC */
     uintptr_t *pcs;        /* scratch: frames of the kernel, then of the user */
     size_t n_pcs;
-    ucontext_t context;   /* scratch: registers of a sample */
-    uint64_t flushed_at;  /* Unix ns */
-    uint64_t lost_stated; /* losses that delivered profiles state */
+    ucontext_t context;  /* scratch: registers of a sample */
+    uint64_t flushed_at; /* Unix ns */
+    recorded stated;     /* losses up to here are stated by delivered profiles */
     uint64_t swept_at;
     uint64_t began; /* CLOCK_MONOTONIC */
     pthread_t thread;

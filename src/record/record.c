@@ -176,6 +176,7 @@ static size_t bytes_of_batches(const recorder *r)
 static void flush_all(recorder *r)
 {
     uint64_t due = r->world.now, drained = clock_of(CLOCK_MONOTONIC);
+    count(r); /* the profiles state the losses */
     for (size_t i = 0, n = r->spaces.n; i < n; i++) {
         if (!r->spaces.v[i]->batch) continue;
         recorder_flush(r, r->spaces.v[i]);
@@ -228,6 +229,7 @@ static void *run(void *ctx)
         feed_stop(r->feed);
         feed_drain(r->feed); /* threads that ended meanwhile */
     }
+    count(r); /* the profiles state the losses */
     recorder_reap(r, true);
     count(r);
     return NULL;

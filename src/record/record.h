@@ -41,10 +41,14 @@ typedef struct record_opts {
     void *ctx;
 } record_opts;
 
-/* Losses and other counters: name and description.  The names are keys of the JSON summary. */
-#define RECORD_COUNTERS(X)                                                                         \
+/* Losses: name and description.  The names are keys of the JSON summary, and of the attributes
+ * kiln.lost.NAME of a profile.  The value of a name in _ns is a time. */
+#define RECORD_LOST_SAMPLES(X)                                                                     \
     X(ring_full, "observations lost: the ring was full")                                           \
-    X(batch_full, "observations lost: not enough memory")                                          \
+    X(batch_full, "observations lost: not enough memory")
+#define RECORD_OTHER_LOSSES(X)                                                                     \
+    X(lost_cpu_ns, "of CPU time are not in the profile, because the ring was full")                \
+    X(lost_wait_ns, "of waits are not in the profile, because the ring was full")                  \
     X(stacks_lost, "observations without their stack: the ring was full")                          \
     X(attributes_lost, "sets of span attributes lost: the ring was full")                          \
     X(records_lost, "records about mappings and processes lost: the ring was full")                \
@@ -61,6 +65,8 @@ typedef struct record_opts {
     X(tables_over, "unwind tables or mappings left out to stay within the memory limit")           \
     X(mappings_lost, "mappings forgotten early, so their code has no names: too many at once")     \
     X(failed, "profiles that could not be built: no memory")
+
+#define RECORD_COUNTERS(X) RECORD_LOST_SAMPLES(X) RECORD_OTHER_LOSSES(X)
 
 typedef struct recorded {
 #define X(name, what) uint64_t name;

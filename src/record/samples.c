@@ -5,6 +5,7 @@
 #include "arch/perf.h"
 #include "base/time.h"
 #include "record/comm.h"
+#include "wire/carried.h"
 #include "wire/otlp.h"
 #include "base/ban.h"
 #include <stdio.h>
@@ -134,18 +135,24 @@ static bool name_frames(recorder *r, const space *s, model *m, arena *a, err *e)
     return r->o.name(r->o.ctx, m, s->root >= 0 ? root : NULL, other ? map : NULL, a, e);
 }
 
-/* The losses of the recording are stated in the next CPU profile (kiln.samples_lost): which process
- * they belong to is not known. */
-static void state_losses(recorder *r, space *s)
+/* Lists the losses since the last profile: the next profile states them, whose process need not be
+ * theirs. */
+static size_t losses_since(const recorder *r, profiles_loss out[PROFILES_LOSSES])
 {
-    uint64_t lost = r->n.ring_full + r->n.batch_full;
-    if (!s->batch || lost == r->lost_stated) return;
-    for (size_t i = 0; i < s->batch->samples.n; i++) {
-        if (s->batch->samples.v[i].kind != SAMPLE_CPU) continue;
-        s->batch->lost.ring_full = lost - r->lost_stated;
-        r->lost_stated = lost;
-        return;
-    }
+    const recorded *n = &r->n, *old = &r->stated;
+    const profiles_loss all[] = {
+#define X(name, what) +n->name - old->name
+        {KILN_ATTR_SAMPLES_LOST, 0 RECORD_LOST_SAMPLES(X)},
+#undef X
+#define X(name, what) {KILN_ATTR_LOST #name, n->name - old->name},
+        RECORD_OTHER_LOSSES(X)
+#undef X
+    };
+    _Static_assert(ARRAY_LEN(all) <= PROFILES_LOSSES, "all fit into a profile");
+    size_t k = 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i].n) out[k++] = all[i];
+    return k;
 }
 
 void recorder_flush(recorder *r, space *s)
@@ -155,13 +162,15 @@ void recorder_flush(recorder *r, space *s)
     err e = {0};
     model m;
     bool found;
+    profiles_loss losses[PROFILES_LOSSES];
     profiles_in in = {.cpu_hz = r->o.hz,
                       .scope = STR("kiln.record"),
                       .kernel_id = str_of(r->kernel_id),
                       .min_ns = r->o.off_cpu ? r->o.off_cpu_min_ns : 0,
                       .keep_ns = r->feed ? feed_kept_ns(r->feed) : 0,
-                      .ticks = (uint64_t)sysconf(_SC_CLK_TCK)};
-    state_losses(r, s);
+                      .ticks = (uint64_t)sysconf(_SC_CLK_TCK),
+                      .losses = losses,
+                      .n_losses = losses_since(r, losses)};
     bool ok = space_profiles(s, &r->world, &in, &a, &m, &found, &e);
     if (ok && found) {
         err nameless = {0}; /* without names, the addresses are still useful */
@@ -169,6 +178,7 @@ void recorder_flush(recorder *r, space *s)
         ok = otlp_encode(&m, &(otlp_encode_opts){0}, &bytes, &e);
     }
     if (ok && bytes.n) {
+        r->stated = r->n;
         r->o.profile(r->o.ctx, s->pid, &bytes);
     } else if (!ok) {
         r->n.failed++;

@@ -63,6 +63,7 @@
 #define KILN_ATTR_THREAD_STATE "kiln.thread.state"                       /* sample */
 #define KILN_ATTR_STACK_TRUNCATED "kiln.stack.truncated"                 /* sample, bool */
 #define KILN_ATTR_SAMPLES_LOST "kiln.samples_lost"                       /* profile, int */
+#define KILN_ATTR_LOST "kiln.lost."                                      /* profile, int */
 #define KILN_ATTR_JFR_EVENT "kiln.jfr.event"                             /* profile */
 #define KILN_ATTR_JFR_CLASS "kiln.jfr.class"                             /* sample */
 #define KILN_ATTR_JFR_THREAD_ID "kiln.jfr.thread_id"                     /* sample, int */
