@@ -329,6 +329,7 @@ static bool take_request(query_job *q, http_exchange *x, err *e)
     q->k.takes_gzip = http_takes_gzip(&m->head);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
     q->k.files = &q->of->files;
+    q->k.settings = q->of->o.settings;
     q->k.max_file = http_exchange_max_file(x);
     if (!(pyroscope_has(m) ? pyroscope_read(&q->k, m, e) : take_route(&q->k, e))) return false;
     flight_key(&q->k, &q->f.key);

@@ -38,9 +38,10 @@ typedef struct api_counted {
 } api_counted;
 
 typedef struct api_opts {
-    store *store;     /* the API opens readers of it */
-    const char *dir;  /* for the files of large responses */
-    unsigned readers; /* concurrent queries; 0: 2 */
+    store *store;           /* the API opens readers of it */
+    const char *dir;        /* for the files of large responses */
+    struct saved *settings; /* of Pyroscope's clients; NULL: none can be kept */
+    unsigned readers;       /* concurrent queries; 0: 2 */
     /* Time to wait and to read the store; 0: 20 s. The rest may take half of it, at least 1 s. */
     uint64_t max_ns;
     size_t memory; /* for one query; 0: 512 MiB */

@@ -231,7 +231,7 @@ api_saved *api_saved_open(loop *l, pool *p, const char *dir, bool *damaged, err 
     api_saved *a = calloc(1, sizeof *a);
     if (!a) return err_memory(e), NULL;
     *a = (api_saved){.loop = l, .pool = p, .dir = dir};
-    if ((a->list = saved_open(dir, damaged, e))) return a;
+    if ((a->list = saved_open(dir, "saved", damaged, e))) return a;
     free(a);
     return NULL;
 }

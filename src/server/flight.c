@@ -32,6 +32,7 @@ void flight_key(const query *k, buf *out)
         const pyro_call *c = k->call;
         buf_printf(out, "%d%d%d", c->dialect, c->packs, c->utf8);
         put_text(out, c->message);
+        if (c->method->alone) buf_printf(out, "%p", (const void *)c);
     } else {
         put_text(out, str_of(k->as->name));
     }

@@ -33,6 +33,20 @@ static void put_response(buf *b, bool ready)
     buf_free(&message);
 }
 
+void health_respond_connect(http_exchange *x, bool ready)
+{
+    buf body = {0};
+    str type = http_headers_get(&http_exchange_message(x)->head, "content-type");
+    bool json = str_starts(type, STR("application/json"));
+    if (json)
+        buf_printf(&body, "{\"status\":\"%s\"}", ready ? "SERVING" : "NOT_SERVING");
+    else
+        pb_put_uint(&body, 1, ready ? SERVING : NOT_SERVING);
+    http_header head = {STR("content-type"),
+                        json ? STR("application/json") : STR("application/proto")};
+    http_respond(x, &(http_response){.status = 200, .head = &head, .n_head = 1, .body = &body});
+}
+
 void health_respond(http_exchange *x, bool ready)
 {
     arena a = {.budget = 64 << 10};

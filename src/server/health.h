@@ -10,3 +10,5 @@ bool health_is_check(str path);
 
 /* Responds to a Check. */
 void health_respond(http_exchange *x, bool ready);
+/* Responds to a check that arrived without gRPC, as a call of Connect. */
+void health_respond_connect(http_exchange *x, bool ready);

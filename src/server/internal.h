@@ -27,6 +27,7 @@ struct server {
     ingest *ingest;
     api *api;
     api_saved *saved;
+    struct saved *settings; /* of Pyroscope's clients */
     guard *guard;
     loop_timer check;    /* reloads changed tokens */
     loop_timer watchdog; /* systemd's watchdog */

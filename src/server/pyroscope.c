@@ -17,8 +17,10 @@ enum { MAX_MESSAGE = 1 << 20, WEB_TRAILER = 0x80 };
 
 #define QUERIER "/querier.v1.QuerierService/"
 /* clang-format off */
-#define CALL(path, run, request, response) {path, run, request, response, false}
-#define PLAIN(path, run) {path, run, NULL, NULL, true}
+#define CALL(path, run, request, response) {path, run, request, response, false, false, false}
+#define PLAIN(path, run) {path, run, NULL, NULL, true, false, false}
+#define SETTING(name, run, request, response, changes)                                             \
+    {"/settings.v1.SettingsService/" name, run, request, response, false, true, changes}
 /* clang-format on */
 
 static const pyro_method methods[] = {
@@ -42,6 +44,9 @@ static const pyro_method methods[] = {
     CALL("/settings.v1.RecordingRulesService/ListRecordingRules", pyro_nothing, NULL,
          &pyro_empty_response),
     CALL(QUERIER "AnalyzeQuery", pyro_analyze, &pyro_analyze_query, &pyro_analyze_response),
+    SETTING("Get", pyro_get_settings, NULL, &pyro_settings_response, false),
+    SETTING("Set", pyro_put_setting, &pyro_set_setting, &pyro_setting_response, true),
+    SETTING("Delete", pyro_remove_setting, &pyro_delete_setting, &pyro_empty_response, true),
     PLAIN("/pyroscope/render", pyro_render),
     PLAIN("/pyroscope/render-diff", pyro_render_diff),
     PLAIN("/pyroscope/label-values", pyro_render_label_values),
@@ -80,6 +85,12 @@ bool pyroscope_has(const http_message *m)
         if (str_starts(m->path, str_of(services[i]))) return true;
     const pyro_method *known = method_of(m);
     return known && known->plain;
+}
+
+bool pyroscope_changes(const http_message *m)
+{
+    const pyro_method *known = method_of(m);
+    return known && known->changes;
 }
 
 /* Content types, and the dialect of each. */

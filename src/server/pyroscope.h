@@ -24,6 +24,8 @@ typedef struct pyro_method {
     const message_desc *request; /* NULL: a message without fields, or PYRO_PLAIN */
     const message_desc *response;
     bool plain;
+    bool alone;   /* never shares its response with an equal call */
+    bool changes; /* requires the right to write */
 } pyro_method;
 
 typedef struct pyro_call {
@@ -37,6 +39,8 @@ typedef struct pyro_call {
 
 /* Returns whether the path belongs to one of the services. */
 bool pyroscope_has(const http_message *m);
+/* Returns whether a call changes something, so that it requires the right to write. */
+bool pyroscope_changes(const http_message *m);
 /* Responds to a call that has no method, a wrong HTTP method or a wrong content type, and returns
  * true.  Returns false when the call can be read. */
 bool pyroscope_reject(http_exchange *x);

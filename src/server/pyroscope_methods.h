@@ -4,6 +4,8 @@
 
 /* pyroscope_facts.c */
 api_handler pyro_get_profile_stats, pyro_version, pyro_nothing, pyro_buildinfo, pyro_analyze;
+/* pyroscope_settings.c */
+api_handler pyro_get_settings, pyro_put_setting, pyro_remove_setting;
 /* pyroscope_lists.c */
 api_handler pyro_profile_types, pyro_get_label_names, pyro_get_label_values, pyro_get_series,
     pyro_render_label_values;

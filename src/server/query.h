@@ -41,11 +41,12 @@ typedef struct query {
     response w;
     const response_encoding *as;
     buf body;
-    query_files *files; /* NULL: bodies stay in memory */
-    uint64_t max_file;  /* limit of query_files.filling, in bytes */
-    spill file;         /* replaces `body` when it is large (server/body_out.h) */
-    const char *type;   /* media type of a body that the endpoint wrote itself; NULL: encode `w` */
-    str name;           /* file name for Content-Disposition; empty: none */
+    struct saved *settings; /* of Pyroscope's clients; may be NULL */
+    query_files *files;     /* NULL: bodies stay in memory */
+    uint64_t max_file;      /* limit of query_files.filling, in bytes */
+    spill file;             /* replaces `body` when it is large (server/body_out.h) */
+    const char *type; /* media type of a body that the endpoint wrote itself; NULL: encode `w` */
+    str name;         /* file name for Content-Disposition; empty: none */
     char main_type
         [256];   /* store_main_type of an export, a copy that outlives the arena; empty: unknown */
     bool packed; /* the body is compressed with gzip */

@@ -53,11 +53,14 @@ static void send_text(http_exchange *x, unsigned status, const char *text)
     send_body(x, status, "text/plain; charset=utf-8", &b);
 }
 
-/* Responds to /healthz (the process runs) and /readyz (it accepts profiles). */
+/* Responds to /healthz (the process runs), /readyz (it accepts profiles), /ready (Pyroscope's name of
+ * that) and to health checks of Connect. */
 static void send_probe(const server *s, http_exchange *x, str path)
 {
-    if (str_eq(path, STR("/healthz")) || is_ready(s))
-        send_text(x, 200, "ok\n");
+    if (health_is_check(path))
+        health_respond_connect(x, is_ready(s));
+    else if (str_eq(path, STR("/healthz")) || is_ready(s))
+        send_text(x, 200, str_eq(path, STR("/ready")) ? "ready\n" : "ok\n");
     else
         send_text(x, 503,
                   atomic_load(&s->stopping)
@@ -88,7 +91,8 @@ static bool send_facts(server *s, http_exchange *x, str path)
  * read. */
 static bool is_probe(str path)
 {
-    return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz")) || health_is_check(path);
+    return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz")) ||
+           str_eq(path, STR("/ready")) || health_is_check(path);
 }
 
 /* Finds the endpoint for senders. Returns false when the path is not one. */
@@ -101,7 +105,8 @@ static bool sender_route(const server *s, const http_message *m, receive_route *
 static right right_of(const server *s, const http_message *m)
 {
     receive_route r;
-    return sender_route(s, m, &r) || api_saved_changes(m) ? RIGHT_WRITE : RIGHT_READ;
+    return sender_route(s, m, &r) || api_saved_changes(m) || pyroscope_changes(m) ? RIGHT_WRITE
+                                                                                  : RIGHT_READ;
 }
 
 /* What a change of the saved selections requires (server/api_saved.h). */
@@ -130,7 +135,8 @@ static void on_admit(void *ctx, http_message *m)
     server *s = ctx;
     if (check_origin(s, m) != ORIGIN_OURS || check_guard(s, m) != GUARD_OPEN)
         m->failure = HTTP_NO_BODY;
-    if (right_of(s, m) == RIGHT_READ || api_saved_has(m)) m->body.limit = QUERY_BODY;
+    if (right_of(s, m) == RIGHT_READ || api_saved_has(m) || pyroscope_has(m))
+        m->body.limit = QUERY_BODY;
 }
 
 /* Rejects a request in the format that its client expects. */
@@ -205,6 +211,11 @@ static bool refuse_unknown(server *s, http_exchange *x)
     return true;
 }
 
+static bool is_grpc(const http_message *m)
+{
+    return str_starts(http_headers_get(&m->head, "content-type"), STR("application/grpc"));
+}
+
 static void on_request(void *ctx, http_exchange *x)
 {
     server *s = ctx;
@@ -214,7 +225,7 @@ static void on_request(void *ctx, http_exchange *x)
     guard_verdict v = check_guard(s, m);
     bool is_call = pyroscope_has(m) && config_has_pyroscope(&s->c); /* has its own gRPC errors */
     if (!is_call && refuse_grpc_over_http1(s, x)) return;
-    if (health_is_check(m->path) && http_exchange_h2(x)) {
+    if (health_is_check(m->path) && is_grpc(m) && http_exchange_h2(x)) {
         health_respond(x, is_ready(s));
         return;
     }

@@ -61,7 +61,7 @@ typedef enum api_kind {
     X(GRANULARITY, "by", API_WORD, "functions|filefunctions|files|lines|addresses|mappings",       \
       "what a frame stands for")                                                                   \
     X(INVERTED, "inverted", API_FLAG, "1", "put leaves at the root")                               \
-    X(BELOW, "below", API_TEXT, "main;run",                                                         \
+    X(BELOW, "below", API_TEXT, "main;run",                                                        \
       "only the nodes below this path of labels, and the path")                                    \
     X(LIMIT, "limit", API_NUMBER, "100", "most rows")                                              \
     X(CUM, "cum", API_FLAG, "1", "sort by the cumulative value")                                   \

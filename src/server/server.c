@@ -2,6 +2,7 @@
 #include "server/internal.h"
 
 #include "net/listen.h"
+#include "store/saved.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -160,8 +161,15 @@ static uint64_t count_acknowledged(void *ctx)
 
 static api *open_api(server *s, err *e)
 {
+    bool damaged;
+    if (!(s->settings = saved_open(s->c.store, "settings", &damaged, e))) return NULL;
+    if (damaged)
+        server_log(s, LOG_STORE, true,
+                   "the settings of Pyroscope's clients are damaged: the file was renamed to "
+                   "settings.corrupt, and a new one begins");
     api_opts o = {.store = s->store,
                   .dir = s->c.store,
+                  .settings = s->settings,
                   .refused = server_on_refused,
                   .acknowledged = count_acknowledged,
                   .say = on_store_event,
@@ -231,6 +239,7 @@ void server_close(server *s)
     store_close(s->store);
     api_close(s->api);
     api_saved_close(s->saved);
+    saved_close(s->settings);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
     ingest_close(s->ingest);

@@ -248,7 +248,7 @@ static bool fill(backup *b, err *e)
     b->has.durable = b->r->listed.durable;
     b->has.lost_items = b->r->listed.lost_items;
     return copy_journal(b, e) && make_catalog(b, e) && copy_names(b, e) &&
-           copy_file(b, "followed", e) && copy_file(b, "saved", e) &&
+           copy_file(b, "followed", e) && copy_file(b, "saved", e) && copy_file(b, "settings", e) &&
            manifest_save(&b->has, b->r->o.vfs, b->next, true, e);
 }
 

@@ -31,9 +31,10 @@ static bool is_ours(const char *file)
     if (aside && str_starts(str_of(name), STR("manifest."))) return true;
     for (size_t i = 0; i < ARRAY_LEN(tails); i++)
         if (str_ends(str_of(name), str_of(tails[i]))) name[strlen(name) - strlen(tails[i])] = 0;
-    static const char *const ours[] = {"lock",       "try",          "followed",      "catalog.db",
-                                       "names.db",   "manifest",     "manifest.next", "saved",
-                                       "saved.next", "saved.corrupt"};
+    static const char *const ours[] = {
+        "lock",     "try",           "followed",        "catalog.db", "names.db",
+        "manifest", "manifest.next", "saved",           "saved.next", "saved.corrupt",
+        "settings", "settings.next", "settings.corrupt"};
     for (size_t i = 0; i < ARRAY_LEN(ours); i++)
         if (!strcmp(name, ours[i])) return true;
     return day_name_parse(name, &of_day) ||

@@ -1,4 +1,4 @@
-/* Keeps the list of saved selections in memory and in the file DIR/saved (saved.h). */
+/* Keeps a list of texts under names in memory and in a file (saved.h). */
 #include "store/saved.h"
 
 #include "base/buf.h"
@@ -23,6 +23,7 @@ enum { SEAL = 22, FILE_MAX = 8 << 20 }; /* SAVED_MAX entries need half of it */
 
 struct saved {
     char dir[DAY_PATH];
+    const char *file;
     sqlite3_vfs *vfs;
     pthread_mutex_t lock;
     arena texts; /* names and links of `v` */
@@ -68,9 +69,9 @@ static saved_entry *find(const saved *s, str name)
 
 /* ---- the file ---- */
 
-static void path_of(const saved *s, const char *name, char out[DAY_PATH])
+static void path_of(const saved *s, const char *suffix, char out[DAY_PATH])
 {
-    snprintf(out, DAY_PATH, "%s/%s", s->dir, name);
+    snprintf(out, DAY_PATH, "%s/%s%s", s->dir, s->file, suffix);
 }
 
 static str cut_at(str *rest, char c)
@@ -115,7 +116,7 @@ static bool load(saved *s, err *e)
     char path[DAY_PATH];
     uint64_t size = 0;
     size_t got = 0;
-    path_of(s, "saved", path);
+    path_of(s, "", path);
     vfile *f = vfile_open(s->vfs, path, VFILE_READ, e);
     if (!f && e->sys == ENOENT) return *e = (err){0}, true;
     char *text = NULL;
@@ -149,8 +150,8 @@ static bool write_file(const saved *s, const saved_entries *v, err *e)
                    STR_ARG(v->v[i].link));
     if (!b.failed) buf_printf(&b, "seal %016" PRIx64 "\n", hash_long(b.p, b.n));
     if (b.failed) return buf_free(&b), err_memory(e);
-    path_of(s, "saved", path);
-    path_of(s, "saved.next", next);
+    path_of(s, "", path);
+    path_of(s, ".next", next);
     owner_only_make(next);
     vfile *f = vfile_open(s->vfs, next, VFILE_WRITE, e);
     if (f) vfile_cut(f, 0); /* the file may be left by a writer that died */
@@ -219,7 +220,7 @@ static bool taken(str name, err *e)
 
 static bool missing(err *e)
 {
-    return err_set(e, ERR_UNSUPPORTED, "no selection is saved under this name");
+    return err_set(e, ERR_UNSUPPORTED, "nothing is saved under this name");
 }
 
 bool saved_put(saved *s, str name, str link, bool replace, uint64_t now, err *e)
@@ -279,21 +280,22 @@ bool saved_list(saved *s, arena *a, saved_entries *out, err *e)
 static bool set_aside(saved *s, err *e)
 {
     char path[DAY_PATH], aside[DAY_PATH];
-    path_of(s, "saved", path);
-    path_of(s, "saved.corrupt", aside);
+    path_of(s, "", path);
+    path_of(s, ".corrupt", aside);
     arena_free(&s->texts);
     s->texts = (arena){.budget = FILE_MAX};
     s->v = (saved_entries){0};
     return rename(path, aside) == 0 || err_sys(e, errno, "%s: cannot be renamed", path);
 }
 
-saved *saved_open(const char *dir, bool *damaged, err *e)
+saved *saved_open(const char *dir, const char *file, bool *damaged, err *e)
 {
     saved *s = calloc(1, sizeof *s);
     *damaged = false;
     if (!s) return err_memory(e), NULL;
     pthread_mutex_init(&s->lock, NULL);
     snprintf(s->dir, sizeof s->dir, "%s", dir);
+    s->file = file;
     s->texts = (arena){.budget = FILE_MAX + (1 << 20)};
     bool ok = vfs_find(NULL, &s->vfs, e) && load(s, e);
     if (!ok && !e->code) *damaged = true, ok = set_aside(s, e);

@@ -1,10 +1,11 @@
-/* store/saved.h - selections that people saved under a name: the file DIR/saved of a store.
+/* store/saved.h - short texts under names: a file of a store, such as DIR/saved with the selections
+ * that people saved, or DIR/settings with the settings of Pyroscope's clients.
  *
  *   kiln saved 1
  *   <Unix ns of the last change> <tab> <name> <tab> <link>
  *   seal <XXH3 of the lines before>
  *
- * Each change writes the whole file as saved.next, syncs it and renames it, so that a crash leaves
+ * Each change writes the whole file as FILE.next, syncs it and renames it, so that a crash leaves
  * the list before or after the change.  Callable from any thread; calls of one list wait for each
  * other. */
 #pragma once
@@ -25,9 +26,9 @@ typedef struct saved_entry {
 
 typedef VEC(saved_entry) saved_entries;
 
-/* Reads the list.  A damaged file is renamed to saved.corrupt, *damaged is set, and the list is
- * empty.  ERR_SYS. */
-NODISCARD saved *saved_open(const char *dir, bool *damaged, err *e);
+/* Reads the list in `file` of the directory; the name must outlive the list.  A damaged file is
+ * renamed to FILE.corrupt, *damaged is set, and the list is empty.  ERR_SYS. */
+NODISCARD saved *saved_open(const char *dir, const char *file, bool *damaged, err *e);
 void saved_close(saved *s);
 
 /* Lists the entries by name. */

@@ -31,7 +31,7 @@ static saved *open_list(const place *p, bool damaged)
 {
     err e = {0};
     bool was;
-    saved *s = saved_open(p->dir, &was, &e);
+    saved *s = saved_open(p->dir, "saved", &was, &e);
     assert_ok(s != NULL, &e);
     assert_int_equal(was, damaged);
     return s;
