@@ -37,6 +37,7 @@ static const pyro_method methods[] = {
          &pyro_stacktraces_response),
     CALL(QUERIER "SelectMergeProfile", pyro_merge_profile_of, &pyro_merge_profile, &pprof_profile),
     CALL(QUERIER "Diff", pyro_get_diff, &pyro_diff, &pyro_diff_response),
+    CALL(QUERIER "SelectHeatmap", pyro_select_heat, &pyro_select_heatmap, &pyro_heatmap_response),
     CALL(QUERIER "GetProfileStats", pyro_get_profile_stats, NULL, &pyro_stats_response),
     CALL("/version.v1.Version/Version", pyro_version, NULL, &pyro_version_response),
     CALL("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", pyro_nothing, NULL,

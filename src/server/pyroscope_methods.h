@@ -12,4 +12,5 @@ api_handler pyro_profile_types, pyro_get_label_names, pyro_get_label_values, pyr
 api_handler pyro_select_points;                    /* pyroscope_points.c */
 api_handler pyro_merge_stacktraces, pyro_get_diff; /* pyroscope_stacks.c */
 api_handler pyro_merge_profile_of;                 /* pyroscope_merge.c */
+api_handler pyro_select_heat;                      /* pyroscope_heatmap.c */
 api_handler pyro_render, pyro_render_diff;         /* pyroscope_render.c */

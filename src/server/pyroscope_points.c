@@ -1,6 +1,6 @@
 /* SelectSeries.  The store counts by at most two labels; for more, each combination of values of the
  * others is a read of its own. */
-#include "server/pyroscope_points.h"
+#include "server/pyroscope_observe.h"
 
 #include "server/pyroscope_methods.h"
 #include "wire/pb.h"
@@ -20,6 +20,7 @@ bool pyro_steps_of(int64_t start, int64_t end, double step_s, pyro_steps *out, e
     if (n > PYRO_POINTS_MAX)
         return err_set(e, ERR_USAGE, "step is too short: the answer would have more than %d points",
                        PYRO_POINTS_MAX);
+    if (out->first < out->step) out->first += out->step, n--; /* the first step began before 1970 */
     out->n = (size_t)n;
     return true;
 }
@@ -149,7 +150,7 @@ static int by_labels(const void *a, const void *b)
 static void join(pyro_lines *l, size_t steps)
 {
     size_t n = 0;
-    if (l->n) qsort(l->v, l->n, sizeof *l->v, by_labels);
+    pyro_lines_sort(l);
     for (size_t i = 0; i < l->n; i++) {
         if (!n || !str_eq(l->v[n - 1].labels.key, l->v[i].labels.key)) {
             l->v[n++] = l->v[i];
@@ -163,6 +164,11 @@ static void join(pyro_lines *l, size_t steps)
     l->n = n;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < steps; j++) l->v[i].total += l->v[i].sum[j];
+}
+
+void pyro_lines_sort(pyro_lines *l)
+{
+    if (l->n) qsort(l->v, l->n, sizeof *l->v, by_labels);
 }
 
 pyro_line *pyro_line_of(const pyro_lines *l, const pyro_labels *labels)
@@ -192,6 +198,7 @@ bool pyro_lines_of(pyro_selection *s, const pyro_steps *t, const pyro_texts *by,
 {
     pyro_texts sorted = {0};
     grouping g = {.s = s, .t = t, .by = &sorted, .out = out};
+    if (!t->n) return true;
     if (!pyro_sort_keys(s->k, by, &sorted, e)) return false;
     for (size_t i = 0; i < sorted.n; i++)
         if (!pyro_key_is_private(sorted.v[i]) && !pyro_key(s, sorted.v[i], &g.key[i], e))
@@ -219,6 +226,14 @@ static void limit_lines(pyro_lines *l, const pyro_request *r)
     qsort(l->v, l->n, sizeof *l->v, by_labels);
 }
 
+static bool add_exemplars(pyro_selection *s, const pyro_steps *t, const pyro_request *r,
+                          pyro_lines *l, err *e)
+{
+    if (r->exemplars < PYRO_EXEMPLARS_INDIVIDUAL) return true;
+    return pyro_exemplars_of(s, t, &r->group_by, &r->call_site, r->exemplars == PYRO_EXEMPLARS_SPAN,
+                             l, e);
+}
+
 static bool put_line(query *k, const pyro_line *x, const pyro_steps *t, err *e)
 {
     buf b = {0}, point = {0};
@@ -229,7 +244,10 @@ static bool put_line(query *k, const pyro_line *x, const pyro_steps *t, err *e)
         memcpy(&bits, &x->sum[i], sizeof bits);
         buf_reset(&point);
         pb_put_fixed64(&point, 1, bits);
-        pb_put_uint(&point, 2, (t->first + i * t->step) / NS_PER_MS);
+        const uint64_t at_ms = (t->first + i * t->step) / NS_PER_MS;
+        pb_put_uint(&point, 2, at_ms);
+        if (x->top && x->top[i])
+            pyro_put_exemplar(&point, 4, x->top[i], x->top[i]->time / NS_PER_MS, &x->labels);
         pb_put_bytes(&b, 2, buf_view(&point));
     }
     pb_put_bytes(&k->body, 1, buf_view(&b));
@@ -253,9 +271,11 @@ bool pyro_select_points(query *k, err *e)
         return false;
     bool ok = pyro_select(k, &selector, r->profile_type, r->start > before ? r->start - before : 1,
                           r->end + 1, &s, e) &&
-              pyro_lines_of(&s, &t, &r->group_by, &lines, e) &&
+              (r->call_site.n ? pyro_lines_at(&s, &t, &r->group_by, &r->call_site, &lines, e)
+                              : pyro_lines_of(&s, &t, &r->group_by, &lines, e)) &&
               (r->aggregation == PYRO_SUM || pyro_average(&s, &t, &r->group_by, &lines, e));
     limit_lines(&lines, r);
+    ok = ok && add_exemplars(&s, &t, r, &lines, e);
     for (size_t i = 0; ok && i < lines.n; i++) ok = put_line(k, &lines.v[i], &t, e);
     pyro_selection_free(&s);
     return ok;

@@ -16,6 +16,8 @@ typedef struct pyro_line {
     double *sum;        /* by step */
     uint64_t *count;    /* observations */
     double total;
+    /* the profile or span with the largest amount, by step; NULL: none was asked for */
+    const struct pyro_item **top;
 } pyro_line;
 
 typedef VEC(pyro_line) pyro_lines;
@@ -27,6 +29,14 @@ NODISCARD bool pyro_steps_of(int64_t start, int64_t end, double step_s, pyro_ste
 NODISCARD bool pyro_lines_of(pyro_selection *s, const pyro_steps *t, const pyro_texts *by,
                              pyro_lines *out, err *e);
 
+/* Like pyro_lines_of, of the stacks that begin with a call site (pyroscope_site.c). */
+NODISCARD bool pyro_lines_at(pyro_selection *s, const pyro_steps *t, const pyro_texts *by,
+                             const pyro_texts *site, pyro_lines *out, err *e);
+/* Sets `top` of the lines (pyroscope_site.c). */
+NODISCARD bool pyro_exemplars_of(pyro_selection *s, const pyro_steps *t, const pyro_texts *by,
+                                 const pyro_texts *site, bool spans, pyro_lines *l, err *e);
+/* Sorts the lines by labels. */
+void pyro_lines_sort(pyro_lines *l);
 /* Returns the line with these labels, or NULL. */
 pyro_line *pyro_line_of(const pyro_lines *l, const pyro_labels *labels);
 /* Divides the sums by the numbers of profiles (pyroscope_average.c). */
