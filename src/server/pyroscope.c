@@ -293,7 +293,8 @@ void pyroscope_reply(http_exchange *x, const query *k, buf *body, spill *file)
     http_header head[8] = {{STR("content-type"), str_of(k->type)}, common[0], common[1]},
                 trailer = {STR("grpc-status"), STR("0")};
     size_t n = 3;
-    bool grpc = k->call->dialect == PYRO_GRPC, framed = grpc || k->call->dialect == PYRO_GRPC_WEB;
+    const pyro_dialect dialect = dialect_of(http_exchange_message(x)); /* k->call is freed */
+    bool grpc = dialect == PYRO_GRPC, framed = grpc || dialect == PYRO_GRPC_WEB;
     if (k->packed)
         head[n++] =
             (http_header){framed ? STR("grpc-encoding") : STR("content-encoding"), STR("gzip")};
