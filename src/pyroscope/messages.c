@@ -102,8 +102,8 @@ MESSAGE(query_scope, "QueryScope", S(1, STRING, "component_type"), S(2, UINT64, 
         S(3, UINT64, "block_count"), S(4, UINT64, "series_count"), S(5, UINT64, "profile_count"),
         S(6, UINT64, "sample_count"), S(7, UINT64, "index_bytes"), S(8, UINT64, "profile_bytes"),
         S(9, UINT64, "symbol_bytes"));
-MESSAGE(query_impact, "QueryImpact", S(1, UINT64, "total_bytes_in_time_range"),
-        S(2, UINT64, "total_queried_series"), S(3, BOOL, "deduplication_needed"));
+MESSAGE(query_impact, "QueryImpact", S(2, UINT64, "total_bytes_in_time_range"),
+        S(3, UINT64, "total_queried_series"), S(4, BOOL, "deduplication_needed"));
 SHARED(pyro_analyze_response, "AnalyzeQueryResponse", R(1, "query_scopes", query_scope),
        M(2, "query_impact", query_impact), WHY);
 

@@ -73,7 +73,7 @@ bool pyro_analyze(query *k, err *e)
         put_field(&b, 4, s.series.n);
         put_field(&b, 5, profiles);
         put_field(&b, 6, samples);
-        put_field(&impact, 2, s.series.n);
+        put_field(&impact, 3, s.series.n);
         pb_put_bytes(&k->body, 1, buf_view(&b));
         pb_put_bytes(&k->body, 2, buf_view(&impact));
         ok = (!b.failed && !impact.failed) || err_memory(e);
