@@ -1,0 +1,190 @@
+"""Profiles whose answers through Pyroscope's services are known, and requests to them as Grafana sends them. The profiles are OTLP that
+protoc's code encodes; the services and messages are protoc's, from tests/vectors/proto/pyroscope."""
+import collections
+import glob
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+from receivers import KILN, PROTO, SRC, Fail, Skip, in_work, need, once, otlp, work
+
+PYROSCOPE = os.path.join(PROTO, 'pyroscope')
+GRAFANA = os.path.join(SRC, 'tests', 'grafana')
+QUERIER = 'querier.v1.QuerierService/'
+CPU = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds'
+SPACE = 'memory:alloc_space:bytes:space:bytes'
+OFF_CPU = 'off_cpu:off_cpu:nanoseconds:off_cpu:nanoseconds'
+STEP = 15000  # ms
+
+subprocess.run(['protoc', '-I', PYROSCOPE, '--python_out', work, *map(os.path.basename, glob.glob(PYROSCOPE + '/*.proto'))], check=True)
+sys.path.insert(0, work)
+import profile_pb2  # noqa: E402  pylint: disable=wrong-import-position
+import querier_pb2  # noqa: E402  pylint: disable=wrong-import-position
+
+# A sample: names from the root, value in the unit of the type, time in ns. `type` is what Pyroscope calls it.
+Row = collections.namedtuple('Row', 'service type names value time thread trace span profile region')
+
+NAMES = ['main', 'serve', 'parse', 'render', 'json.Marshal', 'std::sort<int>', 'caf\u00e9', 'gc']
+TRACE, SPANS = bytes(range(1, 17)), [bytes([k] * 8) for k in (1, 2, 3)]
+
+
+class Message:
+    """An OTLP message that grows row by row."""
+
+    def __init__(self):
+        self.m = otlp.ProfilesData()
+        self.known = collections.defaultdict(dict)
+        d = self.m.dictionary
+        for table in (d.mapping_table, d.location_table, d.function_table, d.link_table, d.attribute_table, d.stack_table):
+            table.add()
+        d.string_table.append('')
+
+    def intern(self, table, key, fill):
+        known = self.known[id(table)] if not isinstance(table, str) else self.known[table]
+        if key not in known:
+            known[key] = fill()
+        return known[key]
+
+    def string(self, s):
+        d = self.m.dictionary.string_table
+        if not s:
+            return 0
+        return self.intern('string', s, lambda: (d.append(s), len(d) - 1)[1])
+
+    def entry(self, name, key, **fields):
+        table = getattr(self.m.dictionary, name)
+        return self.intern(name, key, lambda: (table.add(**fields), len(table) - 1)[1])
+
+    def stack(self, names):
+        at = []
+        for name in reversed(names):   # leaf first
+            f = self.entry('function_table', name, name_strindex=self.string(name))
+            at.append(self.entry('location_table', name, lines=[otlp.Line(function_index=f)]))
+        return self.entry('stack_table', tuple(names), location_indices=at)
+
+    def attribute(self, key, value):
+        return self.entry('attribute_table', (key, value), key_strindex=self.string(key), value=otlp.AnyValue(string_value=value))
+
+    def profile(self, resource, kind, period, rows, profile_id, values=None):
+        """values: what is stored for each row; by default its value."""
+        r = self.m.resource_profiles.add()
+        for key, value in resource.items():
+            r.resource.attributes.add(key=key, value=otlp.AnyValue(string_value=value))
+        p = r.scope_profiles.add().profiles.add(profile_id=profile_id, time_unix_nano=min(x.time for x in rows), duration_nano=10**9)
+        p.sample_type.type_strindex, p.sample_type.unit_strindex = self.string(kind[0]), self.string(kind[1])
+        if period:
+            p.period_type.type_strindex, p.period_type.unit_strindex = self.string(period[0]), self.string(period[1])
+            p.period = period[2]
+        for x, value in zip(rows, values or [x.value for x in rows], strict=True):
+            s = p.samples.add(stack_index=self.stack(x.names), values=[value], timestamps_unix_nano=[x.time])
+            if x.thread:
+                s.attribute_indices.append(self.attribute('thread.name', x.thread))
+            if x.span:
+                s.link_index = self.entry('link_table', x.span, trace_id=x.trace, span_id=x.span)
+
+
+class Known:
+    """The rows that are stored, and the range of times that covers them. Times are not at the edges of steps, except those of the
+    service `edge`."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.start = int(time.time() - 900) * 1000 // STEP * STEP   # ms
+        self.end = self.start + 20 * STEP
+        self.rows, self.message, self.n = [], Message(), 0
+        cpu, space = ('cpu', 'nanoseconds', 10000000), ('space', 'bytes', 524288)
+        for service, region in (('x', 'eu'), ('y', 'us')):
+            for _ in range(3):
+                self.add(service, region, CPU, ('cpu', 'nanoseconds'), cpu, 500)
+        self.add('x', 'eu', SPACE, ('alloc_space', 'bytes'), space, 40)
+        self.add('x', 'eu', 'memory:alloc_objects:count:space:bytes', ('alloc_objects', 'count'), space, 40)
+        self.add('counts', 'us', CPU, ('samples', 'count'), cpu, 30, scale=cpu[2])
+        self.add('', 'us', OFF_CPU, ('off_cpu', 'nanoseconds'), None, 30)
+        self.add('edge', 'us', CPU, ('cpu', 'nanoseconds'), cpu, 3, times=[self.start * 10**6, (self.start + STEP) * 10**6,
+                                                                          (self.start + STEP + 1) * 10**6])
+
+    def add(self, service, region, kind, stored, period, n, scale=1, times=None):
+        rng, rows = self.rng, []
+        self.n += 1
+        profile_id = bytes([self.n] * 16)
+        for i in range(n):
+            # the middle of a ms between edges
+            at = times[i] if times else (self.start + rng.randrange(20) * STEP + rng.randrange(1, STEP)) * 10**6 - 500000
+            span = rng.choice(SPANS + [b'']) if service == 'x' and kind == CPU else b''
+            names = tuple(['main'] + [rng.choice(NAMES) for _ in range(rng.randrange(7))])
+            rows.append(Row(service or 'unknown_service:tool', kind, names, rng.randrange(1, 10**6) * scale, at, rng.choice(['w', 'v']), TRACE, span, profile_id,
+                            region))
+        self.rows += rows
+        resource = {'service.name': service, 'region': region, 'k8s.pod.name': 'pod-' + service} if service else {'process.executable.name': 'tool', 'region': region}
+        self.message.profile(resource, stored, period, rows, profile_id, [x.value // scale for x in rows])
+
+    def select(self, kind=None, start=None, end=None, **wanted):
+        """Rows in [start, end) ms."""
+        start, end = (start or self.start) * 10**6, (end or self.end) * 10**6
+        return [x for x in self.rows if kind in (None, x.type) and start <= x.time < end and all(getattr(x, k) == v for k, v in wanted.items())]
+
+    def stacks(self, *args, **wanted):
+        return [(x.names, x.value) for x in self.select(*args, **wanted)]
+
+    def points(self, rows, start, end, step):
+        """{right edge: [values]}: a row belongs to the first edge that is not before it."""
+        out = collections.defaultdict(list)
+        for x in rows:
+            n = -((start * 10**6 - x.time) // (step * 10**6))   # edges to the right, rounded up
+            n = max(n, 0)
+            edge = start + n * step
+            if edge <= end and x.time > (start - step) * 10**6:
+                out[edge].append(x.value)
+        return dict(out)
+
+    def range(self, **more):
+        return {'start': str(self.start), 'end': str(self.end), **more}
+
+
+@once
+def need_client():
+    if not shutil.which('node'):
+        raise Skip('no node')
+    p = subprocess.run(['node', os.path.join(SRC, 'ui', 'packages.mjs'), GRAFANA], stderr=subprocess.PIPE, check=False)
+    if p.returncode:
+        raise Skip(p.stderr.decode().strip()[-300:])
+    subprocess.run(['protoc', '-I', PYROSCOPE, '--include_imports', '--descriptor_set_out', in_work('pyroscope.bin'),
+                    *map(os.path.basename, glob.glob(PYROSCOPE + '/*.proto'))], check=True)
+
+
+def call_all(server, calls):
+    """Answers of the official client: for each call {dialect: {'message': ..., 'headers': ...} or {'code': ..., 'text': ...}}."""
+    need_client()
+    p = subprocess.run(['node', os.path.join(GRAFANA, 'client.mjs'), in_work('pyroscope.bin'), str(server.port)], input=json.dumps(calls).encode(),
+                       capture_output=True, check=False, timeout=240)
+    need(p.returncode == 0, p.stderr.decode()[-1500:])
+    return json.loads(p.stdout)
+
+
+def post(server, method, body=b'{}', kind='application/json', **headers):
+    """(status, headers, body)"""
+    return server.ask('POST', '/' + method, body if isinstance(body, bytes) else json.dumps(body).encode(), Content_Type=kind, **headers)
+
+
+def ask(server, method, request, **headers):
+    """The answer to a call in JSON."""
+    status, head, body = post(server, method, request, **headers)
+    need(status == 200, '%s: %d %s %s' % (method, status, head, body[:300]))
+    return json.loads(body)
+
+
+def kiln_json(server, command, selector, known, *args):
+    """The JSON of a command of kiln on the same selection."""
+    p = subprocess.run([KILN, command, '--json', *args, '--start', ns_time(known.start), '--end', ns_time(known.end), '--select', selector, server.url],
+                       capture_output=True, check=False, timeout=60)
+    if p.returncode:
+        raise Fail('kiln %s: %s' % (command, p.stderr.decode()))
+    return json.loads(p.stdout)
+
+
+def ns_time(ms):
+    return '%d.%03d' % (ms // 1000, ms % 1000)
