@@ -3,8 +3,8 @@ import { canvasBox, check, eventually, gone, inAddress, must, same, textIs, ther
 import { ALL, inQuery, open, settled, shot, totalIs } from './live-kit.mjs';
 import { drag } from './live-views.mjs';
 
+export const TRACE = 'ab'.repeat(16);
 const BEGIN = Date.parse('2025-11-03T09:20:00Z'), // ms
-    TRACE = 'ab'.repeat(16),
     SHORT = 'cd'.repeat(16),
     PARENT = '11'.repeat(8),
     CHILD = '22'.repeat(8);
@@ -23,7 +23,8 @@ const STORY = [
     ['cpu', SHORT, PARENT, 'a', 310, 10],
 ];
 
-async function send(url) {
+/** Sends the story. */
+export async function sendBilled(url) {
     const strings = [''],
         links = [{}],
         attributes = [{}],
@@ -115,7 +116,7 @@ async function isBill(page, want, what) {
 }
 
 export async function bill(url, page) {
-    await send(url);
+    await sendBilled(url);
     await check('the bill of a trace, of a span, and the flame graph of a part', async () => {
         await open(page, url, `#trace=${TRACE}`);
         await isBill(
@@ -194,6 +195,7 @@ export async function bill(url, page) {
     });
     await overLanes(url, page);
     await brushes(url, page);
+    await listBrushes(url, page);
 }
 
 const WHOLE = 400, // ms
@@ -304,4 +306,45 @@ async function brushes(url, page) {
         await marked(page, 'after a reload');
         await shot(page, 'mark');
     });
+}
+
+/** The lists of traces and profiles have a chart; a part that is selected there is the time range of all pages. */
+async function listBrushes(url, page) {
+    const query = encodeURIComponent('{service.name="billed"}');
+    for (const [what, rest, row] of [
+        ['traces', 'page=trace', '[data-trace]'],
+        ['profiles', 'page=profiles', '[data-profile]'],
+    ])
+        await check(`${what}: a part that is selected on the chart is the time range of every page`, async () => {
+            await open(page, url, `?${rest}&query=${query}&from=${iso(0)}&to=${iso(WHOLE)}`);
+            await there(page, row, 'no list');
+            await there(page, '.list-chart .u-over', 'no chart');
+            await shot(page, `brush-${what}`);
+            await drag(page, '.list-chart .u-over', 0.7, 0.95);
+            await eventually(
+                page,
+                (whole) => new URLSearchParams(location.search).get('from') !== whole,
+                iso(0),
+                'the range does not follow',
+            );
+            const [from, to] = await page.evaluate(() => ['from', 'to'].map((k) => Date.parse(new URLSearchParams(location.search).get(k))));
+            must(Math.abs(from - BEGIN - 280) < 4 && Math.abs(to - BEGIN - 380) < 4, `from ${from - BEGIN} to ${to - BEGIN} ms`);
+            await settled(page);
+            if (what === 'traces')
+                await eventually(
+                    page,
+                    (t) => [...document.querySelectorAll('[data-trace]')].map((r) => r.dataset.trace).join() === t,
+                    SHORT,
+                    'the list does not follow',
+                );
+            await page.click('[data-goto=explore]');
+            await totalIs(page, ms(10), 'explore does not follow');
+            await page.click('[data-tab=heat]');
+            await textIs(page, '.total', /10 ms/, 'the heat map does not follow');
+            await page.goBack();
+            await page.goBack();
+            await page.goBack();
+            await there(page, '.list-chart', 'back does not return to the list');
+            await eventually(page, (w) => new URLSearchParams(location.search).get('from') === w, iso(0), 'back does not undo it');
+        });
 }

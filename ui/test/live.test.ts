@@ -216,11 +216,14 @@ test('the address stores the selection', () => {
 test('the fragment of other data', () => {
     assert.equal(timelessFragment('#view=table&time=1-2&window=3-4&q=x'), '#view=table&q=x');
     assert.equal(timelessFragment('#time=1-2'), '');
-    assert.deepEqual(needsOf('#view=chart&q=x'), { times: true, part: null });
+    const needs = { times: false, attributes: false, stacks: false, view: null, zoom: [], part: null };
+    assert.deepEqual(needsOf('#view=chart&q=x'), { ...needs, times: true });
     assert.deepEqual(needsOf('#view=heat&time=1762161245000000001-1762161246000000002'), {
-        times: false,
+        ...needs,
         part: [1762161245000000001n, 1762161246000000002n],
     });
+    assert.deepEqual(needsOf('#view=labels'), { ...needs, attributes: true });
+    assert.deepEqual(needsOf('#invert=1'), { ...needs, stacks: true });
     assert.equal(partOf('x-y'), null);
 });
 

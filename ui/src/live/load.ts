@@ -85,8 +85,11 @@ type Bounds = { start: string; end: string };
 const bytesOf = (s: Selector, span: Span, part: Bounds | null, sums: boolean, signal: AbortSignal) => () =>
     getBytes('export', { ...where(s, span), ...part, format: 'otlp', gzip: 1, ...(sums ? { sums: 1 } : {}) }, signal);
 
+/** What a chart over time shows. */
+export type Charted = Pick<Results, 'range' | 'span' | 'selector' | 'unit' | 'chart' | 'counts' | 'base'>;
+
 /** Identifies the time of results: a range that moves stays the same while its span moves. */
-export const timeOf = (r: Results): string => JSON.stringify(moves(r.range) ? r.range : r.span);
+export const timeOf = (r: Charted): string => JSON.stringify(moves(r.range) ? r.range : r.span);
 
 export const nameOf = (s: Selector): string => valueOf(s, SERVICE) ?? 'all services';
 
@@ -150,6 +153,17 @@ async function chartOf(chosen: Selector, span: Span, base: Base | null, signal: 
     ]);
     if (base) base.counts = other;
     return { chart, counts, base, observations: observations(inside ?? counts), sum: sumOf(inside ?? counts) };
+}
+
+/** The chart alone, for pages that list something else. `span` is the time range; null: all stored data. null: there is nothing. */
+export async function loadChart(sel: Selection, span: Span | null, signal: AbortSignal): Promise<Charted | null> {
+    const any = { ...sel.selector, type: '' },
+        shown = span ?? (await storedOf(any, signal)).stored,
+        { found } = shown ? chooseType(sel.selector, await seriesOf(any, shown, signal)) : { found: undefined };
+    if (!shown || !found) return null;
+    const selector = { ...sel.selector, type: label(found) },
+        { chart, counts } = await chartOf(selector, shown, null, signal);
+    return { range: sel.range, span: shown, selector, unit: found.unit, chart, counts, base: null };
 }
 
 export async function load(sel: Selection, needs: Needs, now: number, signal: AbortSignal): Promise<Results> {

@@ -15,6 +15,7 @@ import { ChartMark } from './ChartMark';
 import { ResultFrame, Failed } from './ResultFrame';
 import { OtherSide } from './Compare';
 import { HealthPage } from './HealthPage';
+import { ListChart } from './ListChart';
 import { LiveHeat } from './LiveHeat';
 import { LiveLanes } from './LiveLanes';
 import { LiveSeries } from './LiveSeries';
@@ -182,6 +183,7 @@ export function Live() {
         onTook: setTook,
         onError,
     };
+    const listed = sel.page === 'profiles' || (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span);
     return (
         <>
             <div role="banner" class={busy ? 'live busy' : 'live'} data-loads={found.loads}>
@@ -223,10 +225,7 @@ export function Live() {
                         {theme === 'dark' ? '☀' : '☾'}
                     </button>
                 </div>
-                {(explore ||
-                    sel.page === 'services' ||
-                    sel.page === 'profiles' ||
-                    (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
+                {(explore || sel.page === 'services' || listed) && (
                     <div class="live-picks">
                         <Picker sel={sel} results={results} go={go} />
                         <span class="gap" />
@@ -264,6 +263,7 @@ export function Live() {
                     There is no data to compare with in that time range.
                 </div>
             )}
+            {listed && <ListChart {...lists} theme={theme} />}
             {sel.page === 'services' ? (
                 <ServicesPage {...lists} />
             ) : sel.page === 'health' ? (

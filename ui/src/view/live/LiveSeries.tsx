@@ -1,6 +1,6 @@
 // The chart above the views: the selection over time, stacked by a label. Clicks on the legend filter.
 import { useState } from 'preact/hooks';
-import { Results, SERVICE, chartLabel, timeOf } from '../../live/load';
+import { Charted, SERVICE, chartLabel, timeOf } from '../../live/load';
 import { countsOf, labelKeys } from '../../live/queries';
 import { Selector, withValue } from '../../live/selector';
 import { SeriesChart, SeriesProps } from './SeriesChart';
@@ -9,7 +9,7 @@ import { useQuery } from './useQuery';
 const USUAL = [SERVICE, 'thread.name'];
 
 export interface LiveSeriesProps extends Pick<SeriesProps, 'theme' | 'onSpan'> {
-    results: Results;
+    results: Charted;
     by: string | null; // the label in the address; null: the default
     again: number;
     onBy(by: string | null): void;
