@@ -4,7 +4,9 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findings, noFindings } from './axe-kit.mjs';
 import { browser, check, corpus, dir, example, newPage, result, run, skip, there, WAIT_MS } from './kit.mjs';
+import { sendBilled, TRACE } from './live-bill.mjs';
 import { ALL, CPU, endServers, open, put, serve, settled } from './live-kit.mjs';
+import { partsFile } from './parts.mjs';
 
 const THEMES = ['light', 'dark'],
     WIDTHS = [
@@ -12,6 +14,7 @@ const THEMES = ['light', 'dark'],
         { width: 390, height: 844 },
     ],
     all = process.argv.includes('--all'),
+    only = process.env.KILN_AXE, // part of the names of the views to check
     PART = '&from=2025-11-03T09:14:22.250Z&to=2025-11-03T09:14:28.750Z&against=before';
 
 /** Runs f with each theme and width. */
@@ -21,15 +24,22 @@ async function everywhere(mayRequest, f) {
             const page = await newPage({ colorScheme, viewport }, mayRequest),
                 name = (what) => `${what}, ${colorScheme}, ${viewport.width} px`;
             await f(page, async (what, prepare) => {
+                if (only && !what.includes(only)) return;
                 await check(name(what), async () => {
-                    await prepare();
+                    const after = await prepare();
                     await page.waitForFunction(
-                        () => !document.querySelector('.details[aria-busy=true]') && !document.getAnimations().length,
+                        () =>
+                            !document.querySelector('.details[aria-busy=true]') &&
+                            document.getAnimations().every((a) => a.playState !== 'running'),
                         null,
                         { timeout: WAIT_MS },
                     );
-                    if (all) for (const line of await findings(page, null)) console.log(`# ${name(what)}: ${line}`);
-                    await noFindings(page);
+                    try {
+                        if (all) for (const line of await findings(page, null)) console.log(`# ${name(what)}: ${line}`);
+                        await noFindings(page);
+                    } finally {
+                        await after?.();
+                    }
                 });
             });
             await page.close();
@@ -46,10 +56,36 @@ const toTab = async (page, tab) => {
     });
 };
 
+const share = async (page) => {
+    await page.click('[data-do=share]');
+    await there(page, '.share-menu', 'no menu');
+};
+
+async function frameMenu(page) {
+    await page.focus('.flame');
+    for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('m');
+    await there(page, '.menu', 'no menu');
+}
+
+/** A zoom, and one transform of each kind that a frame of the example offers. */
+async function crumbs(page) {
+    for (const letter of ['d', 'r', 'g', 'm']) {
+        await frameMenu(page);
+        await page.keyboard.press(letter);
+        await there(page, '.transforms', 'no transform');
+    }
+    await page.focus('.flame');
+    for (const key of ['ArrowUp', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
+    await there(page, '.crumbs', 'no zoom');
+}
+
 async function reports() {
     const one = join(dir, 'one.html'),
         diff = join(dir, 'diff.html'),
-        types = join(corpus, 'otlp/async45-cpu-threads.otlp');
+        types = join(corpus, 'otlp/async45-cpu-threads.otlp'),
+        several = join(dir, 'several.html');
+    run('flame', '--all', partsFile(), '-o', several);
     run('flame', example, '-o', one);
     run('flame', example, '--diff', existsSync(types) ? types : example, '-o', diff);
     await everywhere(undefined, async (page, audit) => {
@@ -90,6 +126,27 @@ async function reports() {
             await page.keyboard.press('?');
             await there(page, '[role=dialog]', 'no help');
         });
+        await audit('report: share', async () => {
+            await first();
+            await share(page);
+        });
+        await audit('report: the menu of a frame', async () => {
+            await first();
+            await frameMenu(page);
+        });
+        await audit('report: breadcrumbs of a zoom and of transforms', async () => {
+            await first();
+            await crumbs(page);
+        });
+        await audit('report: several profiles', async () => {
+            await page.goto(`file://${several}`);
+            await there(page, '[data-do=resource]', 'no resources');
+        });
+        await audit('report: one of several profiles', async () => {
+            await page.selectOption('[data-do=resource]', 'shop');
+            await page.selectOption('[data-do=one]', { index: 2 });
+            await there(page, '.total[data-total="41"]', 'another profile');
+        });
     });
 }
 
@@ -101,6 +158,9 @@ async function pages() {
     });
     for (const f of [example, join(corpus, 'otlp/async45-cpu-threads.otlp'), join(corpus, 'pprof/cppbench.cpu')])
         if (existsSync(f)) await put(url, f);
+    await sendBilled(url);
+    for (const name of ['mine', 'cpu of checkout'])
+        await fetch(`${url}/api/v1/saved/${encodeURIComponent(name)}`, { method: 'PUT', body: CPU });
     await fetch(`${url}/upload`, { method: 'POST', body: 'no profile' }); // Health shows a refused request
     await everywhere(mine, async (page, audit) => {
         await open(page, url, CPU);
@@ -131,6 +191,48 @@ async function pages() {
                 await page.click(`[data-do=${menu}]`);
                 await there(page, '.pop', 'no menu');
             });
+        await audit('share', async () => {
+            await open(page, url, CPU);
+            await share(page);
+        });
+        await audit('saved selections', async () => {
+            await open(page, url, CPU);
+            await page.click('[data-do=saved]');
+            await there(page, '[data-saved]', 'no list');
+        });
+        await audit('a saved selection is renamed', async () => {
+            await page.click('[data-do=saved-rename] >> nth=0');
+            await there(page, '[data-do=saved-rename-to]', 'no field');
+        });
+        await audit('the menu of a frame', async () => {
+            await open(page, url, CPU);
+            await frameMenu(page);
+        });
+        await audit('breadcrumbs of a zoom and of transforms', async () => {
+            await open(page, url, CPU);
+            await crumbs(page);
+        });
+        await audit('the bill of a trace with waits', async () => {
+            await open(page, url, `#trace=${TRACE}`);
+            await there(page, '[data-table=bill]', 'no bill');
+        });
+        await audit('spans above threads that wait', async () => {
+            await open(page, url, `${ALL}&query=${encodeURIComponent('off_cpu{service.name="billed"}')}#view=lanes`);
+            await there(page, '[data-spans]', 'no spans');
+        });
+        await audit('data of the previous selection', async () => {
+            await open(page, url, CPU);
+            let go;
+            const held = new Promise((done) => (go = done));
+            await page.route('**/api/v1/series?*', (route) => held.then(() => route.continue()).catch(() => {}));
+            await page.selectOption('[data-do=service]', 'billed');
+            await there(page, '[data-stale] .stale span', 'no label');
+            return async () => {
+                go();
+                await settled(page);
+                await page.unroute('**/api/v1/series?*');
+            };
+        });
         await audit('an empty time range', async () => {
             await open(page, url, '?from=2001-01-01&to=2001-01-02');
         });

@@ -33,6 +33,7 @@ import {
     WAIT_MS,
 } from './kit.mjs';
 import { manyStacks } from './million.mjs';
+import { partsFile } from './parts.mjs';
 import { shareReport } from './share.mjs';
 
 async function open(page, file, hash = '') {
@@ -354,37 +355,8 @@ async function person() {
 // ---- several profiles of one type ----
 
 async function severalProfiles(page) {
-    const all = join(dir, 'parts.json'),
+    const all = partsFile(),
         html = join(dir, 'parts.html');
-    const one = (service, second, value, i) => ({
-        resource: { attributes: [{ key: 'service.name', value: { stringValue: service } }] },
-        scopeProfiles: [
-            {
-                profiles: [
-                    {
-                        profileId: Buffer.alloc(16, i + 1).toString('hex'),
-                        sampleType: { typeStrindex: 1, unitStrindex: 2 },
-                        timeUnixNano: String((1762160400n + BigInt(second)) * 1000000000n),
-                        durationNano: '10000000000',
-                        samples: [{ stackIndex: 1, values: [String(value)] }],
-                    },
-                ],
-            },
-        ],
-    });
-    const profiles = {
-        resourceProfiles: [one('shop', 10, 4, 0), one('cart', 20, 6, 1), one('shop', 30, 41, 2)],
-        dictionary: {
-            stringTable: ['', 'samples', 'count', 'main'],
-            functionTable: [{}, { nameStrindex: 3 }],
-            mappingTable: [{}],
-            linkTable: [{}],
-            attributeTable: [{}],
-            locationTable: [{}, { lines: [{ functionIndex: 1 }] }],
-            stackTable: [{}, { locationIndices: [1] }],
-        },
-    };
-    writeFileSync(all, JSON.stringify(profiles));
     run('flame', '--all', all, '-o', html);
     const top = (...args) => String(JSON.parse(run('top', '--json', ...args, all)).selected);
     await open(page, html);

@@ -214,7 +214,8 @@ async function labelled(url, proxy, mine) {
         proxy.delay = 1000;
         await page.selectOption('[data-do=service]', 'ticker');
         await textIs(page, '.stale', /Loading ticker, All stored profiles.*Still shown: checkout, 2025/, 'no label');
-        await until(page, () => Number(getComputedStyle(document.querySelector('.result > .data')).opacity) < 0.6, null, 'not dimmed');
+        for (const picture of ['.plot canvas', '.flame canvas'])
+            await until(page, (q) => Number(getComputedStyle(document.querySelector(q)).opacity) < 0.6, picture, `${picture} is not dimmed`);
         must(JSON.stringify(await all()) === JSON.stringify(before), 'the header is of other data');
         await shot(page, 'flow-stale');
         await gone(page, '[data-stale]', 'still labelled');

@@ -271,7 +271,7 @@ async function dialogs(page, url) {
 async function zoomed(url, mine) {
     await check('200 % zoom: the graph keeps half of the height', async () => {
         const page = await newPage({ viewport: { width: 720, height: 450 } }, mine);
-        for (const view of ['flame', 'table', 'chart', 'lanes', 'heat', 'labels']) {
+        for (const view of ['flame', 'table', 'tree', 'sandwich', 'chart', 'lanes', 'heat', 'labels']) {
             await open(page, url, `${CPU}#view=${view}`);
             await there(page, '.view', view);
             const { share, wide } = await heightOf(page, '.view');
@@ -285,10 +285,13 @@ async function zoomed(url, mine) {
         const file = join(dir, 'zoom.html'),
             page = await newPage({ viewport: { width: 720, height: 450 } });
         run('flame', example, '-o', file);
-        await page.goto(`file://${file}`);
-        await there(page, '.flame canvas', 'no graph');
-        const { share } = await heightOf(page, '.view');
-        must(share >= 0.5, `${Math.round(share * 100)} % of the height`);
+        for (const view of ['flame', 'table', 'tree', 'sandwich', 'chart', 'heat', 'labels']) {
+            await page.goto('about:blank');
+            await page.goto(`file://${file}#view=${view}`);
+            await there(page, `.view[data-view=${view}]`, `no view ${view}`);
+            const { share } = await heightOf(page, '.view');
+            must(share >= 0.5, `${view}: ${Math.round(share * 100)} % of the height`);
+        }
         await shot(page, 'zoom-report');
         await page.close();
     });
