@@ -9,6 +9,7 @@
 #include "server/flight.h"
 #include "server/ingest.h"
 #include "server/pyroscope.h"
+#include "server/pyroscope_adhoc.h"
 #include "base/ban.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ struct api {
     atomic_bool ending; /* read by worker threads */
     uint64_t seed;      /* random, for hash tables */
     query_files files;
+    adhoc *adhoc;
     pthread_mutex_t lock; /* protects `idle` */
     store_reader *readers[MAX_READERS];
     store_reader *idle[MAX_READERS];
@@ -330,6 +332,7 @@ static bool take_request(query_job *q, http_exchange *x, err *e)
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
     q->k.files = &q->of->files;
     q->k.settings = q->of->o.settings;
+    q->k.adhoc = q->of->adhoc;
     q->k.max_file = http_exchange_max_file(x);
     if (!(pyroscope_has(m) ? pyroscope_read(&q->k, m, e) : take_route(&q->k, e))) return false;
     flight_key(&q->k, &q->f.key);
@@ -440,6 +443,7 @@ api *api_open(loop *l, pool *p, const api_opts *o, err *e)
     if (a->o.readers > MAX_READERS) a->o.readers = MAX_READERS;
     if (!a->o.max_ns) a->o.max_ns = MAX_NS;
     if (!a->o.memory) a->o.memory = MEMORY;
+    if (!(a->adhoc = adhoc_open(e))) return api_close(a), NULL;
     a->seed = loop_world(l)->random(loop_world(l)->ctx);
     for (unsigned i = 0; i < a->o.readers; i++) {
         store_reader *r =
@@ -468,5 +472,6 @@ void api_close(api *a)
     if (!a) return;
     for (unsigned i = 0; i < a->n_readers; i++) store_close_reader(a->readers[i]);
     pthread_mutex_destroy(&a->lock);
+    adhoc_close(a->adhoc);
     free(a);
 }

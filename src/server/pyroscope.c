@@ -13,14 +13,16 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { MAX_MESSAGE = 1 << 20, WEB_TRAILER = 0x80 };
+enum { WEB_TRAILER = 0x80 };
 
 #define QUERIER "/querier.v1.QuerierService/"
 /* clang-format off */
-#define CALL(path, run, request, response) {path, run, request, response, false, false, false}
-#define PLAIN(path, run) {path, run, NULL, NULL, true, false, false}
+#define CALL(path, run, request, response) {path, run, request, response, false, false, false, false}
+#define PLAIN(path, run) {path, run, NULL, NULL, true, false, false, false}
 #define SETTING(name, run, request, response, changes)                                             \
-    {"/settings.v1.SettingsService/" name, run, request, response, false, true, changes}
+    {"/settings.v1.SettingsService/" name, run, request, response, false, true, changes, false}
+#define ADHOC(name, run, request, response, changes)                                               \
+    {"/adhocprofiles.v1.AdHocProfileService/" name, run, request, response, false, true, changes, changes}
 /* clang-format on */
 
 static const pyro_method methods[] = {
@@ -48,6 +50,10 @@ static const pyro_method methods[] = {
     SETTING("Get", pyro_get_settings, NULL, &pyro_settings_response, false),
     SETTING("Set", pyro_put_setting, &pyro_set_setting, &pyro_setting_response, true),
     SETTING("Delete", pyro_remove_setting, &pyro_delete_setting, &pyro_empty_response, true),
+    ADHOC("Upload", pyro_adhoc_put, &pyro_adhoc_upload, &pyro_adhoc_response, true),
+    ADHOC("Get", pyro_adhoc_draw, &pyro_adhoc_get, &pyro_adhoc_response, false),
+    ADHOC("List", pyro_adhoc_all, NULL, &pyro_adhoc_list_response, false),
+    ADHOC("Diff", pyro_adhoc_compare, &pyro_adhoc_diff, &pyro_adhoc_diff_response, false),
     PLAIN("/pyroscope/render", pyro_render),
     PLAIN("/pyroscope/render-diff", pyro_render_diff),
     PLAIN("/pyroscope/label-values", pyro_render_label_values),
@@ -127,10 +133,19 @@ static pyro_dialect dialect_of(const http_message *m)
 
 /* ---- reading ---- */
 
+/* After decompression. */
+static size_t max_message(const pyro_method *m) { return m->large ? PYRO_LARGE : 1 << 20; }
+
+size_t pyroscope_max_body(const http_message *m)
+{
+    const pyro_method *known = method_of(m);
+    return known && known->large ? PYRO_LARGE : PYRO_SMALL;
+}
+
 static bool read_json(const pyro_method *m, str body, arena *a, str *out, err *e)
 {
     json j = json_open(body.p, body.n, a, e);
-    buf b = {.limit = MAX_MESSAGE};
+    buf b = {.limit = max_message(m)};
     bool ok = m->request ? otlp_json_read_message(&j, m->request, &b, NULL)
                          : json_skip_value(&j); /* a message without fields */
     if (ok && json_finish(&j)) {
@@ -148,9 +163,10 @@ static bool read_json(const pyro_method *m, str body, arena *a, str *out, err *e
 static bool read_message(const http_message *m, arena *a, pyro_call *out, err *e)
 {
     str body;
+    const size_t max = max_message(out->method);
     bool framed = out->dialect == PYRO_GRPC || out->dialect == PYRO_GRPC_WEB;
-    if (framed) return receive_open_grpc(m, MAX_MESSAGE, a, &out->message, e) == VERDICT_ACCEPTED;
-    if (receive_open_body(m, MAX_MESSAGE, a, &body, e) != VERDICT_ACCEPTED) return false;
+    if (framed) return receive_open_grpc(m, max, a, &out->message, e) == VERDICT_ACCEPTED;
+    if (receive_open_body(m, max, a, &body, e) != VERDICT_ACCEPTED) return false;
     if (out->dialect == PYRO_CONNECT_JSON) return read_json(out->method, body, a, &out->message, e);
     char *copy = arena_array(a, body.n + 1, 1); /* the client may go while the query runs */
     if (!copy) return err_memory(e);

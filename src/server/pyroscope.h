@@ -26,7 +26,10 @@ typedef struct pyro_method {
     bool plain;
     bool alone;   /* never shares its response with an equal call */
     bool changes; /* requires the right to write */
+    bool large;   /* the request may have PYRO_LARGE bytes */
 } pyro_method;
+
+enum { PYRO_LARGE = 24 << 20, PYRO_SMALL = 64 << 10 };
 
 typedef struct pyro_call {
     const pyro_method *method;
@@ -41,6 +44,8 @@ typedef struct pyro_call {
 bool pyroscope_has(const http_message *m);
 /* Returns whether a call changes something, so that it requires the right to write. */
 bool pyroscope_changes(const http_message *m);
+/* Returns the size limit of the body of a call. */
+size_t pyroscope_max_body(const http_message *m);
 /* Responds to a call that has no method, a wrong HTTP method or a wrong content type, and returns
  * true.  Returns false when the call can be read. */
 bool pyroscope_reject(http_exchange *x);

@@ -4,6 +4,8 @@
 
 /* pyroscope_facts.c */
 api_handler pyro_get_profile_stats, pyro_version, pyro_nothing, pyro_buildinfo, pyro_analyze;
+/* pyroscope_adhoc.c */
+api_handler pyro_adhoc_put, pyro_adhoc_draw, pyro_adhoc_all, pyro_adhoc_compare;
 /* pyroscope_settings.c */
 api_handler pyro_get_settings, pyro_put_setting, pyro_remove_setting;
 /* pyroscope_lists.c */

@@ -42,6 +42,7 @@ typedef struct query {
     const response_encoding *as;
     buf body;
     struct saved *settings; /* of Pyroscope's clients; may be NULL */
+    struct adhoc *adhoc;    /* files that are kept in memory */
     query_files *files;     /* NULL: bodies stay in memory */
     uint64_t max_file;      /* limit of query_files.filling, in bytes */
     spill file;             /* replaces `body` when it is large (server/body_out.h) */

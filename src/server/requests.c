@@ -135,7 +135,9 @@ static void on_admit(void *ctx, http_message *m)
     server *s = ctx;
     if (check_origin(s, m) != ORIGIN_OURS || check_guard(s, m) != GUARD_OPEN)
         m->failure = HTTP_NO_BODY;
-    if (right_of(s, m) == RIGHT_READ || api_saved_has(m) || pyroscope_has(m))
+    if (pyroscope_has(m))
+        m->body.limit = pyroscope_max_body(m);
+    else if (right_of(s, m) == RIGHT_READ || api_saved_has(m))
         m->body.limit = QUERY_BODY;
 }
 
