@@ -116,6 +116,8 @@ static bool nothing_selected(cli *c)
         o->collapse_recursion ? "collapse-recursion" : NULL,
         o->collapse_direct_recursion ? "collapse-direct-recursion" : NULL,
         o->focus_category ? "focus-category" : NULL,
+        o->begins_with ? "begins-with" : NULL,
+        o->ends_with ? "ends-with" : NULL,
         o->tagfocus ? "tagfocus" : NULL,
         o->tagignore ? "tagignore" : NULL,
         o->thread ? "thread" : NULL,

@@ -62,7 +62,7 @@ static bool shows_names(const cli *c)
     const cli_options *o = &c->o;
     return command_index(c->command) != COMMAND_SERIES || o->focus || o->ignore_frames || o->hide ||
            o->show || o->show_from || o->collapse || o->collapse_recursion ||
-           o->collapse_direct_recursion;
+           o->collapse_direct_recursion || o->begins_with || o->ends_with;
 }
 
 static bool is_named(const model *m)

@@ -328,6 +328,11 @@ static const option_desc all_options[] = {
      "between."},
     {"collapse-direct-recursion", 0, OPTION_TEXT, AT(collapse_direct_recursion), QUERIES, "PATTERN",
      NULL, "Show adjacent calls of a matching function by itself as one frame."},
+    {"begins-with", 0, OPTION_TEXT, AT(begins_with), QUERIES, "PATH", NULL,
+     "Only stacks whose outermost frames are PATH: names separated by semicolons, such as "
+     "main;run."},
+    {"ends-with", 0, OPTION_TEXT, AT(ends_with), QUERIES, "PATH", NULL,
+     "Only stacks whose innermost frames are PATH."},
     {"tagroot", 0, OPTION_TEXT, AT(tagroot), QUERIES, "KEYS", NULL,
      "Add the values of these attributes as frames at the root of every stack."},
     {"tagleaf", 0, OPTION_TEXT, AT(tagleaf), QUERIES, "KEYS", NULL,

@@ -50,7 +50,7 @@ typedef struct cli_options {
     const char *wanted_type, *wanted_id, *since, *until;
     const char *focus, *ignore_frames, *hide, *show, *show_from;
     const char *collapse, *collapse_library, *collapse_recursion, *collapse_direct_recursion;
-    const char *focus_category;
+    const char *focus_category, *begins_with, *ends_with;
     const char *tagfocus, *tagignore, *tagroot, *tagleaf, *thread, *trace_id, *span_id;
     const char *granularity, *unit, *step, *source_path, *trim_path;
     option_list resource, weights;

@@ -67,6 +67,8 @@ static bool take_options(query *q, err *e)
     s->collapse_recursion = str_of(o->collapse_recursion);
     s->collapse_direct_recursion = str_of(o->collapse_direct_recursion);
     s->focus_category = str_of(o->focus_category);
+    s->begins_with = str_of(o->begins_with);
+    s->ends_with = str_of(o->ends_with);
     s->tagroot = str_of(o->tagroot);
     s->tagleaf = str_of(o->tagleaf);
     s->literal = o->literal;

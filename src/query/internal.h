@@ -28,7 +28,9 @@ enum {
     MATCHED_DIRECT,
     MATCHED_CATEGORY,
     MATCHED_TAGFOCUS,
-    MATCHED_TAGIGNORE
+    MATCHED_TAGIGNORE,
+    MATCHED_BEGIN,
+    MATCHED_END
 };
 
 /* ---- tags.c: attributes of samples, as pprof's labels ---- */

@@ -5,6 +5,7 @@
 
 #include "query/internal.h"
 #include "query/observed.h"
+#include "query/path.h"
 #include "query/summed.h"
 
 #include "base/ban.h"
@@ -54,8 +55,11 @@ typedef struct rows {
     double weight;
     sample_filter filter;
     places places;
-    bool new_places;  /* the patterns differ from those of the previous profile */
-    uint32_t *row_of; /* by stack: row + 1 */
+    frame_path begins_with, ends_with;
+    uint32_t *scratch; /* frames of a row */
+    size_t room;       /* frames that fit into it */
+    bool new_places;   /* the patterns differ from those of the previous profile */
+    uint32_t *row_of;  /* by stack: row + 1 */
     /* tags as frames */
     tag_texts texts;
     str keys[32]; /* leaf tags, then root tags, both innermost first */
@@ -282,6 +286,37 @@ static bool measure_rows(const rows *x, const view_part *part, err *e)
     return true;
 }
 
+/* ---- paths ---- */
+
+/* Removes the rows whose frames, as they are shown, are not on the paths.  `before`: the sum without
+ * the rows of the part. */
+static bool keep_paths(rows *x, view_part *part, int64_t before, err *e)
+{
+    view *v = x->v;
+    if (!x->begins_with.n && !x->ends_with.n) return true;
+    if (x->room <= v->max_depth) {
+        x->room = v->max_depth + 1;
+        if (!(x->scratch = view_scratch(v, e))) return false;
+    }
+    size_t n = part->first_row;
+    v->sum = before;
+    for (size_t i = n; i < part->first_row + part->n_rows; i++) {
+        view_row r = v->rows.v[i];
+        uint32_t depth = view_frames(v, part, &r, x->scratch);
+        if (!stopper_step(v->stop, 1 + depth, e)) return false;
+        bool begins = frame_path_fits(&x->begins_with, v->frames, x->scratch, depth, false),
+             ends = frame_path_fits(&x->ends_with, v->frames, x->scratch, depth, true);
+        if (begins) v->matched |= 1 << MATCHED_BEGIN;
+        if (ends) v->matched |= 1 << MATCHED_END;
+        if (!begins || !ends) continue;
+        v->sum = add_clamped(v->sum, r.value, &v->saturated);
+        v->rows.v[n++] = r;
+    }
+    v->rows.n = n;
+    part->n_rows = n - part->first_row;
+    return true;
+}
+
 /* ---- views ---- */
 
 void view_init(view *v, frame_table *f, arena *a) { *v = (view){.a = a, .frames = f}; }
@@ -306,6 +341,8 @@ static void tell_unmatched(rows *x)
         {o->focus_category.n, MATCHED_CATEGORY, "focus-category"},
         {o->tagfocus.n, MATCHED_TAGFOCUS, "tagfocus"},
         {o->tagignore.n, MATCHED_TAGIGNORE, "tagignore"},
+        {o->begins_with.n, MATCHED_BEGIN, "begins-with"},
+        {o->ends_with.n, MATCHED_END, "ends-with"},
     };
     view *v = x->v;
     size_t n = 0;
@@ -324,6 +361,9 @@ static bool begin_model(rows *x, err *e)
     arena *a = x->v->a;
     x->row_of = arena_new(a, uint32_t, dict_n_stacks(&x->m->dict) + 1);
     if (!x->row_of) return err_memory(e);
+    if (!frame_path_read(x->o->begins_with, a, &x->begins_with, e) ||
+        !frame_path_read(x->o->ends_with, a, &x->ends_with, e))
+        return false;
     if (!split_keys(x->o->tagleaf, x->keys, ARRAY_LEN(x->keys), &x->n_keys, e)) return false;
     x->n_leaves = x->n_keys;
     if (!split_keys(x->o->tagroot, x->keys, ARRAY_LEN(x->keys), &x->n_keys, e)) return false;
@@ -353,6 +393,7 @@ static bool add_rows(rows *x, err *e)
     view *v = x->v;
     if (!begin_profile(x, e)) return false;
     size_t first = v->rows.n;
+    int64_t before = v->sum;
     if (!vec_reserve(v->a, &v->rows, x->o->by_sample ? x->p->n_samples : 1)) return err_memory(e);
     if (!take_samples(x, first, e)) return false;
     for (size_t i = 0; i < x->p->n_samples; i++) x->row_of[x->p->stack[i]] = 0;
@@ -369,7 +410,7 @@ static bool add_rows(rows *x, err *e)
                         .start = x->o->start,
                         .end = x->o->end,
                         .weight = x->weight};
-    return measure_rows(x, part, e);
+    return measure_rows(x, part, e) && keep_paths(x, part, before, e);
 }
 
 /* Updates earlier parts, because adding tags may have moved the table that they point to. */

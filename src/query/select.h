@@ -8,6 +8,8 @@
  *   hide       removes matching frames                   show       removes all other frames
  *   show_from  removes the callers of the outermost matching frame, and stacks without a match
  *   collapse   removes the callees of the outermost matching frame
+ *   begins_with  stacks whose outermost frames have these labels; ends_with: innermost frames,
+ *                as they are after the other options
  *   collapse_library    adjacent frames of a matching binary become one frame, "[libc.so.6]"
  *   collapse_recursion  all calls of a matching function become one, without what was called in
  *                       between: a b c b d is a b d
@@ -50,10 +52,11 @@ typedef struct select_opts {
     str focus, ignore, hide, show, show_from;
     str collapse, collapse_library, collapse_recursion, collapse_direct_recursion;
     str focus_category;
-    str tagroot, tagleaf; /* keys, separated by commas; the first is outermost */
-    bool literal;         /* all patterns are plain text */
-    bool no_inlines;      /* a location is its outermost function */
-    bool keep_pruned;     /* ignore pprof.profile.drop_frames */
+    str begins_with, ends_with; /* paths (query/path.h), outermost frame first */
+    str tagroot, tagleaf;       /* keys, separated by commas; the first is outermost */
+    bool literal;               /* all patterns are plain text */
+    bool no_inlines;            /* a location is its outermost function */
+    bool keep_pruned;           /* ignore pprof.profile.drop_frames */
 
     bool by_sample; /* one row per sample, in order; otherwise one row per distinct stack */
 } select_opts;

@@ -2,6 +2,7 @@
 #include "server/query.h"
 
 #include "query/flat.h"
+#include "query/path.h"
 #include "server/fit.h"
 #include "server/graph.h"
 #include "server/endpoints.h"
@@ -59,45 +60,25 @@ bool graph_put(query *k, response_node *o, const char *key, const int64_t *v, co
     return true;
 }
 
-/* Takes the next label of a path from *rest and removes its escapes. False at the end. */
-static bool next_label(str *rest, char *to, str *out)
-{
-    size_t n = 0;
-    if (!rest->p) return false;
-    for (size_t i = 0;; i++) {
-        bool end = i == rest->n;
-        if (!end && rest->p[i] == '\\' && i + 1 < rest->n)
-            i++;
-        else if (end || rest->p[i] == ';') {
-            *out = (str){to, n};
-            *rest = end ? (str){0} : (str){rest->p + i + 1, rest->n - i - 1};
-            return true;
-        }
-        to[n++] = rest->p[i];
-    }
-}
-
 /* Marks the nodes whose path from the root has these labels, everything below them, and their
  * ancestors. Frames of one label may differ in file or binary, so there can be several. */
 static bool mark_below(const tree *t, str path, arena *a, uint8_t **out, err *e)
 {
     uint8_t *only = *out = arena_new(a, uint8_t, t->n);
     uint32_t *depth = arena_new(a, uint32_t, t->n); /* labels that match, + 1; 0: another path */
-    str *label = arena_new(a, str, path.n + 1);
-    char *text = arena_new(a, char, path.n + 1);
-    uint32_t n = 0;
-    if (!only || !depth || !label || !text) return err_memory(e);
-    for (size_t used = 0; next_label(&path, text + used, &label[n]);) used += label[n++].n;
+    frame_path want;
+    if (!only || !depth) return err_memory(e);
+    if (!frame_path_read(path, a, &want, e)) return false;
     depth[0] = 1;
     for (size_t i = 1; i < t->n; i++) {
         uint32_t up = depth[t->parent[i]];
-        if (up > n || (up && str_eq(label[up - 1], frame_label(t->frames, t->frame[i]))))
-            depth[i] = up > n ? up : up + 1;
+        if (up > want.n || (up && str_eq(want.v[up - 1], frame_label(t->frames, t->frame[i]))))
+            depth[i] = up > want.n ? up : up + 1;
         else
             depth[i] = 0;
     }
     for (size_t i = t->n; i-- > 1;)
-        if (only[i] || depth[i] > n) only[i] = only[t->parent[i]] = 1;
+        if (only[i] || depth[i] > want.n) only[i] = only[t->parent[i]] = 1;
     only[0] = 1;
     return true;
 }

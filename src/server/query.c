@@ -155,6 +155,8 @@ bool query_select(const query *k, select_opts *o, granularity *by, err *e)
                        .collapse_recursion = params_get(p, "collapse_recursion"),
                        .collapse_direct_recursion = params_get(p, "collapse_direct_recursion"),
                        .focus_category = params_get(p, "focus_category"),
+                       .begins_with = params_get(p, "begins_with"),
+                       .ends_with = params_get(p, "ends_with"),
                        .tagfocus = params_get(p, "tagfocus"),
                        .tagignore = params_get(p, "tagignore"),
                        .tagroot = params_get(p, "tagroot"),

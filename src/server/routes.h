@@ -50,6 +50,10 @@ typedef enum api_kind {
       "adjacent calls of a matching function by itself become one frame")                          \
     X(FOCUS_CATEGORY, "focus_category", API_TEXT, "kernel",                                        \
       "remove frames of other categories (profile.frame.type)")                                    \
+    X(BEGINS_WITH, "begins_with", API_TEXT, "main;run",                                            \
+      "only stacks whose outermost frames have these labels")                                      \
+    X(ENDS_WITH, "ends_with", API_TEXT, "read;copy",                                               \
+      "only stacks whose innermost frames have these labels")                                      \
     X(TAGFOCUS, "tagfocus", API_TEXT, "thread.name=worker",                                        \
       "only samples with a matching attribute")                                                    \
     X(TAGIGNORE, "tagignore", API_TEXT, "thread.name=gc",                                          \
@@ -112,8 +116,9 @@ enum {
 #define API_VIEW                                                                                   \
     (API_P(FOCUS) | API_P(IGNORE) | API_P(HIDE) | API_P(SHOW) | API_P(SHOW_FROM) |                 \
      API_P(COLLAPSE) | API_P(COLLAPSE_LIBRARY) | API_P(COLLAPSE_RECURSION) |                       \
-     API_P(COLLAPSE_DIRECT_RECURSION) | API_P(FOCUS_CATEGORY) | API_P(TAGFOCUS) |                  \
-     API_P(TAGIGNORE) | API_P(TAGROOT) | API_P(TAGLEAF) | API_P(GRANULARITY))
+     API_P(COLLAPSE_DIRECT_RECURSION) | API_P(FOCUS_CATEGORY) | API_P(BEGINS_WITH) |               \
+     API_P(ENDS_WITH) | API_P(TAGFOCUS) | API_P(TAGIGNORE) | API_P(TAGROOT) | API_P(TAGLEAF) |     \
+     API_P(GRANULARITY))
 
 typedef struct api_param {
     const char *id; /* in the OpenAPI document */

@@ -13,7 +13,8 @@ export interface Source {
     load(progress?: Progress): Promise<Loaded | null>; // null: the page contains no profile
 }
 
-const TYPE = 'application/vnd.kiln.profile+gzip';
+/** The type of the elements that contain a profile (src/draw/report.h). */
+export const REPORT_DATA = 'application/vnd.kiln.profile+gzip';
 
 const silent: Progress = () => undefined;
 
@@ -32,11 +33,21 @@ async function open(b: Uint8Array<ArrayBuffer>, name: string, progress: Progress
     }
 }
 
-const find = (doc: Document, role: string) => doc.querySelector(`script[type="${TYPE}"][data-role="${role}"]`),
+const find = (doc: Document, role: string) => doc.querySelector(`script[type="${REPORT_DATA}"][data-role="${role}"]`),
     bytesOf = (e: Element | null) => fromBase64(e?.textContent ?? '');
 
 /** The profile of this page as it is stored: OTLP, compressed with gzip. */
 export const embeddedBytes = (): Uint8Array<ArrayBuffer> => bytesOf(find(document, 'profile'));
+
+/** This page as a file, which opens with the present view, filters and transforms. */
+export function pageWithView(fragment: string): string {
+    const page = document.documentElement.cloneNode(true) as HTMLElement,
+        comments = [...document.childNodes].filter((n): n is Comment => n.nodeType === Node.COMMENT_NODE);
+    for (const key of Object.keys(page.dataset)) delete page.dataset[key];
+    page.querySelector('#app')!.replaceChildren();
+    page.querySelector('body')!.dataset['view'] = fragment;
+    return `<!doctype html>\n${comments.map((c) => `<!--${c.data}-->\n`).join('')}${page.outerHTML}\n`;
+}
 
 /** Loads the profiles of a report: this page, or another report that was parsed. */
 async function fromDocument(doc: Document, progress: Progress): Promise<Loaded | null> {

@@ -136,6 +136,14 @@ export function needsOf(fragment: string): Needs {
     };
 }
 
+/** The fragment for a file of the samples that the labels and the time select. */
+export function selectedFragment(text: string): string {
+    const q = new URLSearchParams(timelessFragment(text).replace(/^#/, ''));
+    for (const key of ['label', 'not']) q.delete(key);
+    const rest = q.toString();
+    return rest && `#${rest}`;
+}
+
 /** The fragment for other data, without the times of the old data. */
 export function timelessFragment(text: string): string {
     const q = new URLSearchParams(text.replace(/^#/, ''));

@@ -216,14 +216,18 @@ test('the address stores the selection', () => {
 test('the fragment of other data', () => {
     assert.equal(timelessFragment('#view=table&time=1-2&window=3-4&q=x'), '#view=table&q=x');
     assert.equal(timelessFragment('#time=1-2'), '');
-    const needs = { times: false, attributes: false, stacks: false, view: null, zoom: [], part: null };
-    assert.deepEqual(needsOf('#view=chart&q=x'), { ...needs, times: true });
+    const none = { times: false, attributes: false, stacks: false, view: null, zoom: [], part: null };
+    assert.deepEqual(needsOf('#view=chart&q=x'), { ...none, times: true });
     assert.deepEqual(needsOf('#view=heat&time=1762161245000000001-1762161246000000002'), {
-        ...needs,
+        ...none,
         part: [1762161245000000001n, 1762161246000000002n],
     });
-    assert.deepEqual(needsOf('#view=labels'), { ...needs, attributes: true });
-    assert.deepEqual(needsOf('#invert=1'), { ...needs, stacks: true });
+    assert.deepEqual(needsOf('#label=a%3Db'), { ...none, attributes: true });
+    assert.deepEqual(needsOf('#view=labels'), { ...none, attributes: true });
+    assert.deepEqual(needsOf('#invert=1'), { ...none, stacks: true });
+    assert.deepEqual(needsOf('#t=m.malloc'), { ...none, view: { transform: 'm.malloc', key: 'hide', pattern: '^malloc$' } });
+    assert.deepEqual(needsOf('#t=m.malloc&t=d.free'), { ...none, stacks: true });
+    assert.deepEqual(needsOf('#t=m.0x12'), { ...none, stacks: true }, 'an address has no name on the server');
     assert.equal(partOf('x-y'), null);
 });
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { check, dir, eventually, example, gone, kiln, must, run, same, textIs, there } from './kit.mjs';
+import { check, dir, eventually, example, gone, inAddress, kiln, must, newPage, run, same, textIs, there } from './kit.mjs';
 import { CPU, open as openLive, settled, shot, top, totalIs } from './live-kit.mjs';
 
 const total = async (page) => Number(await page.getAttribute('.total', 'data-total'));
@@ -61,6 +61,37 @@ async function pictures(page) {
     must(png.readUInt32BE(16) === 3200 && png.readUInt32BE(20) > 200, 'the size of the PNG');
 }
 
+/** The self values that the table shows first, and all that a command prints. */
+const shown = (page) => page.$$eval('.row', (list) => list.slice(0, 20).map((r) => Number(r.cells[0].title)).filter(Boolean)),
+    flat = (top) => top.rows.map((r) => r.flat).filter(Boolean);
+
+const SELECTIONS = [
+    'label=thread.name%3Dworker-0',
+    't=m.runtime.growslice',
+    'not=thread.name%3Dworker-0&t=c.encoding%2Fjson.(*decodeState).literalStore&t=m.runtime.mallocgc',
+];
+
+const byMenu = (kind, row) => async (page) => {
+    await page.click(`.call >> nth=${row}`, { button: 'right' });
+    await page.click(`[data-transform=${kind}]`);
+};
+
+/** Transforms that have no option of their own: the call tree and its parameters, and how a user selects them. */
+const CHOSEN = [
+    ['a subtree', '', async (page) => (await page.keyboard.press('*'), await byMenu('subtree', 3)(page))],
+    ['callers', '&invert=1', byMenu('callers', 2)],
+    ['a package', '', byMenu('package', 2)],
+    [
+        'a search',
+        '',
+        async (page) => {
+            await page.fill('.search input', 'json');
+            await page.click('[data-do=only]');
+            await page.click('[data-do=clear]');
+        },
+    ],
+];
+
 /** `open(page, file)` opens a report. */
 export async function shareReport(page, open, html, diff, alone) {
     await allow(page);
@@ -79,10 +110,46 @@ export async function shareReport(page, open, html, diff, alone) {
         same(top(await downloaded(page, 'folded')).total, want, 'folded');
         const otlp = join(dir, 'shared.otlp'),
             own = join(dir, 'own.otlp');
-        run('convert', '--quiet', '--canonical', await downloaded(page, 'otlp'), otlp);
+        run('convert', '--quiet', '--canonical', await downloaded(page, 'otlp-all'), otlp);
         run('convert', '--quiet', '--canonical', example, own);
         must(readFileSync(otlp).equals(readFileSync(own)), 'OTLP differs');
         await pictures(page);
+    });
+    await check('share: files of a filtered and transformed report have the shown samples', async () => {
+        for (const view of SELECTIONS) {
+            await open(page, html, `view=table&${view}`);
+            await there(page, '.row', `no table with ${view}`);
+            const want = await shown(page);
+            for (const format of ['pprof', 'otlp']) {
+                const got = top('--no-trim', '--no-symbolize', '--all-frames', await downloaded(page, format));
+                same(String(flat(got).slice(0, want.length)), String(want), `${format} with ${view}`);
+            }
+            const again = await newPage();
+            await again.goto(`file://${await downloaded(page, 'html')}`);
+            await there(again, '.view[data-view=table] .row', 'no table in the downloaded report');
+            same(String(await shown(again)), String(want), `HTML with ${view}`);
+            await again.close();
+            await page.keyboard.press('Escape');
+        }
+    });
+    await check('share: commands for a subtree, callers, a package and a search give the shown values', async () => {
+        for (const [name, view, select] of CHOSEN) {
+            await open(page, html, `view=tree${view}`);
+            await there(page, '.call', 'no call tree');
+            await select(page);
+            await inAddress(page, 't=', `${name}: no transform`);
+            const t = await page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get('t'));
+            await open(page, html, `view=table&${new URLSearchParams({ t })}`);
+            await there(page, '.row', `no table of ${name}`);
+            const want = await shown(page),
+                command = await copied(page, 'command'),
+                got = shell(`${command} --no-trim --all-frames`, dirname(example)),
+                total = await page.$eval('.total', (e) => e.textContent);
+            must(got.selected > 0, `${command} selects ${got.selected}`);
+            same(String(flat(got).slice(0, want.length)), String(want), command);
+            must(/ of all/.test(total), total);
+            await page.keyboard.press('Escape');
+        }
     });
     await check('share: name and stack of the selected function', async () => {
         await open(page, html, 'view=table');
@@ -145,6 +212,41 @@ export async function shareLive(page, url) {
         const b = await (await page.$('.share .pop')).boundingBox();
         must(b.x >= 0 && b.x + b.width <= 390, `the menu is at ${b.x}, ${b.width} px wide`);
         await page.setViewportSize({ width: 1400, height: 900 });
+        await page.keyboard.press('Escape');
+    });
+    await check('share: files of the live page have the transforms; those of a comparison have both sides', async () => {
+        for (const format of ['pprof', 'otlp', 'html']) {
+            await openLive(page, url, `${CPU}#t=m.runtime.growslice&view=table`);
+            await there(page, '.row', 'no table');
+            const want = await shown(page),
+                file = await downloaded(page, format);
+            if (format !== 'html')
+                same(String(flat(top('--no-trim', '--no-symbolize', '--all-frames', file)).slice(0, want.length)), String(want), format);
+            else {
+                const report = await newPage();
+                await report.goto(`file://${file}`);
+                await there(report, '.row', 'no table in the report');
+                same(String(await shown(report)), String(want), 'HTML');
+                await report.close();
+            }
+            await page.keyboard.press('Escape');
+        }
+        const part = (a, b) => `from=2025-11-03T09:14:${a}Z&to=2025-11-03T09:14:${b}Z`,
+            of = (a, b) => top(`${url}?${part(a, b).replace('from', 'start').replace('to', 'end')}&query=cpu{service.name="checkout"}`).total;
+        await openLive(page, url, `?${part(20, 25)}&query=cpu%7Bservice.name%3D%22checkout%22%7D&against=before`);
+        await menu(page);
+        await textIs(page, '[data-download=pprof]', /of both sides/, 'the label of pprof');
+        await textIs(page, '[data-download=otlp]', /of this side/, 'the label of OTLP');
+        const [after, before] = [of(20, 25), of(15, 20)],
+            diff = top('--no-trim', await downloaded(page, 'pprof'));
+        must(before > 0 && after > 0, `${before}, ${after}`);
+        same(diff.rows.reduce((n, r) => n + r.flat, 0), after - before, 'pprof of both sides');
+        const report = await newPage();
+        await report.goto(`file://${await downloaded(page, 'html')}`);
+        await there(report, '.view canvas', 'no graph in the report');
+        await textIs(report, 'h1', /against/, 'the report is no comparison');
+        same(await total(report), after, 'this side in the report');
+        await report.close();
         await page.keyboard.press('Escape');
     });
     await check('share: a link has absolute times and shows the same data', async () => {

@@ -42,3 +42,17 @@ export async function gunzip(
     }
     return out;
 }
+
+/** Compresses bytes as a file. */
+export const gzip = (b: Uint8Array): Promise<Blob> =>
+    new Response(new Blob([b as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new CompressionStream('gzip'))).blob();
+
+export async function base64(b: Uint8Array): Promise<string> {
+    const url = await new Promise<string>((done, failed) => {
+        const r = new FileReader();
+        r.onload = () => done(r.result as string);
+        r.onerror = () => failed(r.error);
+        r.readAsDataURL(new Blob([b as Uint8Array<ArrayBuffer>]));
+    });
+    return url.slice(url.indexOf(',') + 1);
+}

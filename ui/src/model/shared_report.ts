@@ -10,17 +10,22 @@ function traceOptions(traces: LabelFilter[]): string[] | null {
     return traces.length === 1 && !traces[0].not ? ['--trace-id', traces[0].value] : null;
 }
 
-/** `otlp`: the profile in the page, compressed with gzip; null: the profile is from another file. */
-export function sharedReport(s: Session, otlp: (() => Uint8Array<ArrayBuffer>) | null): Shared {
+/** `own`: the profile in the page, compressed with gzip, and the page itself, which opens with the present view; null: the
+ *  profile is from another file. */
+export function sharedReport(
+    s: Session,
+    own: { otlp(): Uint8Array<ArrayBuffer>; html(): string } | null,
+): Shared {
     return {
         link: () => location.href,
-        files: otlp
+        file: (format) => (own && format === 'html' ? async () => new Blob([own.html()], { type: 'text/html' }) : null),
+        more: own
             ? [
                   {
-                      name: 'otlp',
+                      name: 'otlp-all',
                       label: 'OTLP of all',
                       ending: 'otlp.gz',
-                      get: () => Promise.resolve(new Blob([otlp()])),
+                      get: () => Promise.resolve(new Blob([own.otlp()])),
                   },
               ]
             : [],

@@ -270,10 +270,10 @@ const OPTIONS: Partial<Record<Kind, string>> = {
 const escaped = (s: string): string => s.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 
 /** The option of `kiln top` and other commands with the same effect, or '' if there is none: paths, packages, searches and
- *  addresses without names have none. */
+ *  addresses without names have none by themselves (model/command_option.ts). */
 export function optionOf(t: Transform, frames: Frames): string {
     const option = OPTIONS[t.kind];
-    const known = ofFile(t) || t.kind === 'category' || frames.name.includes(t.name);
+    const known = ofFile(t) || t.kind === 'category' || (!isNameless(t.name) && frames.name.includes(t.name));
     if (!option || !known) return '';
     return `--${option} '${patternOf(t).replaceAll("'", `'\\''`)}'`;
 }
@@ -281,8 +281,10 @@ export function optionOf(t: Transform, frames: Frames): string {
 const ofFile = (t: Transform): boolean => t.kind === 'library' || t.kind === 'resource',
     patternOf = (t: Transform): string => (ofFile(t) ? `(^|/)${escaped(t.name)}$` : `^${escaped(t.name)}$`);
 
-/** Names that are made up where a function has none. */
 const NAMELESS = /^\[|^<unknown>$|^\?$|(^|[ +])0x[0-9a-f]+$/;
+
+/** Whether a name is made up because there is no function. */
+export const isNameless = (name: string): boolean => NAMELESS.test(name);
 
 /** A parameter of the query API with the same effect. */
 export interface ViewParam {
@@ -294,6 +296,6 @@ export interface ViewParam {
 /** Returns null if there is none. */
 export function paramOf(t: Transform): ViewParam | null {
     const option = OPTIONS[t.kind];
-    if (!option || (!ofFile(t) && NAMELESS.test(t.name))) return null;
+    if (!option || (!ofFile(t) && isNameless(t.name))) return null;
     return { transform: writeTransform(t), key: option.replaceAll('-', '_'), pattern: patternOf(t) };
 }

@@ -1,17 +1,20 @@
 // The page: one state, one selection, several views of it.
 import { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { gzip } from '../base/bytes';
 import { ColorBy, Palette } from '../draw/palette';
 import { About, aboutOf } from '../model/about';
+import { commandOption } from '../model/command_option';
 import { LabelFilter } from '../model/filter';
 import { invertOf } from '../model/invert';
 import { reshaped } from '../model/reshape';
 import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { Shared } from '../model/shared';
 import { tableOf } from '../model/table';
-import { Transform, optionOf, reshapeOf, writeTransform } from '../model/transforms';
+import { Transform, reshapeOf, writeTransform } from '../model/transforms';
 import { largestOf, pathOf, zoomFor } from '../model/tree';
 import { withUnit } from '../model/units';
+import { Part, otlpOf, pprofOf } from '../model/written';
 import type { Profile } from '../otlp/types';
 import { State, View, needsTimes } from '../state';
 import { AboutProfile } from './About';
@@ -168,8 +171,22 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
     const transform = (transforms: Transform[]) => patch({ transforms, zoom: [] });
     const invert = (on: boolean) => patch({ inverted: on, zoom: [] });
     /** The options of a command for the transforms; null: a command cannot do the same, or in the same order. */
-    const option = state.transforms.length === 1 ? optionOf(state.transforms[0], session.frames) : '',
+    const option = useMemo(() => {
+            if (state.transforms.length !== 1) return '';
+            const { strings, mappings } = session.main.set.dict,
+                files = mappings.map((m) => strings.get(m.filename));
+            return commandOption(state.transforms[0], session.frames, plain.tree, session.main.noStack, files);
+        }, [plain, state.transforms]),
         options = !state.resource && state.one < 0 && (option || !state.transforms.length) ? option : null;
+    /** The shown samples, and for pprof those of the other side, with negative values. */
+    const written = (format: 'pprof' | 'otlp'): Promise<Blob> => {
+        const main: Part = { bound: session.main, profile, filter, reshape, sign: 1 },
+            twin = compared && state.compare !== 'off' ? session.twin(choice) : null,
+            base: Part[] = twin
+                ? [{ ...main, bound: session.base!, profile: twin, filter: { ...filter, time: null }, sign: -1 }]
+                : [];
+        return gzip(format === 'pprof' ? pprofOf(session.frames, [main, ...base]) : otlpOf(session.frames, main));
+    };
     const searched = state.transforms.findIndex((t) => t.kind === 'search' && t.name === state.search);
     const onlyMatches = () =>
         searched >= 0
@@ -246,6 +263,9 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
                         tree={tree}
                         filter={state.filter}
                         transforms={options}
+                        transformed={state.transforms.length > 0}
+                        partly={around?.partly ?? false}
+                        written={written}
                         type={`${profile.type}/${profile.unit}`}
                         view={view}
                         compared={compared && state.compare !== 'off'}

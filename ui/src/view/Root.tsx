@@ -4,9 +4,9 @@ import { Progress, paced } from '../base/paced';
 import { Session } from '../model/session';
 import { sharedReport } from '../model/shared_report';
 import { Dataset } from '../otlp/types';
-import { Loaded, Source, embedded, embeddedBytes, fromFile } from '../source';
+import { Loaded, Source, embedded, embeddedBytes, fromFile, pageWithView } from '../source';
 import { App } from './App';
-import { replaceAddress } from './address';
+import { address, replaceAddress } from './address';
 import { timed } from './hooks';
 
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
@@ -21,7 +21,10 @@ export function Root() {
         [step, setStep] = useState<{ what: string; share: number } | null>(null),
         own = useRef<Session | null>(null), // of the profile of this page
         shared = useMemo(
-            () => session && sharedReport(session, session === own.current ? embeddedBytes : null),
+            () => session && sharedReport(
+                    session,
+                    session === own.current ? { otlp: embeddedBytes, html: () => pageWithView(address().hash) } : null,
+                ),
             [session],
         );
     const progress: Progress = (what, share) => setStep({ what, share });

@@ -4,7 +4,7 @@ import { Picture, pngOf, svgOf } from '../draw/flame_file';
 import { commandOf } from '../model/command';
 import { Filter } from '../model/filter';
 import { foldedOf, stackText } from '../model/folded';
-import { Shared, SharedFile } from '../model/shared';
+import { Format, Shared, SharedFile } from '../model/shared';
 import { Tree, largestOf } from '../model/tree';
 import { View } from '../state';
 import { Popover } from './Popover';
@@ -14,6 +14,10 @@ export interface ShareProps {
     picture: Picture; // the flame graph of the selection
     tree: Tree; // the same, not inverted
     transforms: string | null; // options of a command, quoted; null: no command does the same
+    transformed: boolean;
+    partly: boolean; // a part of the tree is not loaded
+    /** Files of the shown samples that the viewer makes itself. */
+    written(format: 'pprof' | 'otlp'): Promise<Blob>;
     filter: Filter;
     type: string; // "cpu/nanoseconds"
     view: View;
@@ -80,9 +84,23 @@ function Menu(p: ShareProps) {
             return typeof made === 'string' ? new Blob([made], { type }) : made;
         },
     });
+    const side = p.compared ? ' of this side' : '';
+    /** Makes a file of all stacks, which the page does not have when the server sent a part of the tree. */
+    const whole = <T,>(make: () => T): T => {
+        if (p.partly) throw new Error('a part of the stacks is not loaded; close this menu and choose "load everything"');
+        return make();
+    };
+    const file = (format: Format, label: string, ending: string): SharedFile[] => {
+        const made = p.shared.file(format, { transformed: p.transformed, compared: p.compared }),
+            get = made ?? (format === 'html' ? null : async () => whole(() => p.written(format)));
+        return get ? [{ name: format, label, ending, get }] : [];
+    };
     const files = [
-        ...p.shared.files,
-        drawn('folded', 'folded', 'text/plain', () => foldedOf(tree, frames)),
+        ...file('pprof', p.compared ? 'pprof of both sides' : 'pprof', 'pb.gz'),
+        ...file('otlp', `OTLP${side}`, 'otlp.gz'),
+        ...file('html', 'HTML report', 'html'),
+        ...p.shared.more,
+        drawn('folded', `folded${side}`, 'text/plain', () => whole(() => foldedOf(tree, frames))),
         drawn('svg', 'SVG', 'image/svg+xml', () => svgOf(p.picture)),
         drawn('png', 'PNG', 'image/png', () => pngOf(p.picture)),
     ];
@@ -107,7 +125,13 @@ function Menu(p: ShareProps) {
                         stackText(tree, frames, largestOf(tree, p.selected, tree === p.picture.tree ? zoom : 0)),
                     )}
                 {command && item('command', 'Command with this result', () => command)}
-                {command && <code data-command>{command}</code>}
+                {command ? (
+                    <code data-command>{command}</code>
+                ) : (
+                    <p class="dim" data-command-none>
+                        No single command gives this result.
+                    </p>
+                )}
             </section>
             <section>
                 <h3>Download</h3>

@@ -14,8 +14,11 @@ const PAUSE_MS = 250, // between two writes of one entry
 const read = (): Address => ({ search: location.search, hash: location.hash });
 const same = (a: Address, b: Address) => a.search === b.search && a.hash === b.hash;
 
+/** A downloaded report contains the view that it opens with (source.ts). */
+const first = (): Address => (location.hash ? read() : { ...read(), hash: document.body.dataset['view'] ?? '' });
+
 const listeners = new Set<() => void>();
-let here = read(), // with the changes of the event that is being handled
+let here = first(), // with the changes of the event that is being handled
     shown = here, // without them
     recorded = here, // the entry of the browser's history
     waiting = false,
