@@ -20,7 +20,7 @@ typedef struct reading {
 
 /* ---- one profile ---- */
 
-/* "550e8400-e29b-41d4-a716-446655440000", with or without hyphens. Another text is no id. */
+/* "550e8400-e29b-41d4-a716-446655440000", with or without hyphens. Other texts are ignored. */
 static void take_uuid(str text, uint8_t id[16])
 {
     char hex[32];

@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "pyroscope/sample_types.h"
 
-/* Subtracts `before` from `now`: for cumulative types *out has what was added since, for other types
+/* Subtracts `before` from `now`: for cumulative types *out has the increase since, for other types
  * the values of `now`. Samples without a difference are dropped; a negative one (the process was
  * restarted) counts as 0. The inputs must outlive *out. */
 NODISCARD bool pyro_subtract(const model *now, const model *before, const sample_types *t,

@@ -39,7 +39,7 @@ static inline bool pyro_type_eq(const pyro_type *a, const pyro_type *b)
  * __unit__, __period_type__, __period_unit__.  Otherwise sets it to "" and *is to false. */
 NODISCARD bool pyro_type_label(const pyro_type *t, str key, arena *a, bool *is, str *value, err *e);
 
-/* What is known of a stored series. */
+/* Facts about a stored series. */
 typedef struct pyro_source {
     str type, unit, period_type, period_unit;
     int64_t period; /* 0: the type of the period does not count */
