@@ -33,7 +33,7 @@ import {
     WAIT_MS,
 } from './kit.mjs';
 import { manyStacks } from './million.mjs';
-import { partsFile } from './parts.mjs';
+import { addedShown, mixedShown, partsFile, partsFiles, partsShown } from './parts.mjs';
 import { shareReport } from './share.mjs';
 
 async function open(page, file, hash = '') {
@@ -260,7 +260,15 @@ async function person() {
         await viewIs(page, 'flame');
         await gone(page, '[data-tab=heat]', 'a type without timestamps has a heat map');
     });
-    await check('several profiles of a type: their sum, resources and single profiles', () => severalProfiles(page));
+    await check('several profiles of a type: their sum, resources and single profiles', async () => {
+        await partsShown(page, [partsFile()]);
+        await partsShown(page, ['--all', partsFile()]);
+    });
+    await check('several inputs: their profiles of a type are one entry', async () => {
+        await addedShown(page, partsFiles());
+        await addedShown(page, ['--all', ...partsFiles()]);
+        await mixedShown(page, [example, partsFile()]);
+    });
     await check('a link restores the view', async () => {
         await open(page, html, 'view=table&q=runtime&icicle=1');
         await viewIs(page, 'table');
@@ -350,34 +358,6 @@ async function person() {
     await check('a million boxes: progress, sorted stacks; zoom and search (reported, not asserted)', () =>
         million(page),
     );
-}
-
-// ---- several profiles of one type ----
-
-async function severalProfiles(page) {
-    const all = partsFile(),
-        html = join(dir, 'parts.html');
-    run('flame', '--all', all, '-o', html);
-    const top = (...args) => String(JSON.parse(run('top', '--json', ...args, all)).selected);
-    await open(page, html);
-    same(await page.getAttribute('.total', 'data-total'), top(), 'the total of `kiln top`');
-    same(await page.getAttribute('.total', 'data-total'), '51', 'total');
-    same(await page.$('[data-do=type]'), null, 'one type is a list');
-    must((await page.innerText('.title')).includes('3 profiles'), 'the number of profiles is not shown');
-    const names = await page.$$eval('[data-do=resource] option', (o) => o.map((e) => e.textContent));
-    same(names.join(), 'all 2,shop (45),cart (6)', 'resources');
-    await page.selectOption('[data-do=resource]', 'shop');
-    await there(page, '.total[data-total="45"]', 'the sum of a resource');
-    same(top('--resource', 'service.name=shop'), '45', 'kiln top of a resource');
-    await inAddress(page, 'resource=shop');
-    same((await page.$$('[data-do=one] option')).length, 3, 'the profiles of the resource');
-    await page.selectOption('[data-do=one]', { index: 2 });
-    await there(page, '.total[data-total="41"]', 'a single profile');
-    await inAddress(page, 'profile=');
-    const number = /profile=(\d+)/.exec(page.url())[1];
-    same(top('-s', number), '41', 'kiln top of the profile with that number');
-    await page.selectOption('[data-do=resource]', '');
-    await there(page, '.total[data-total="51"]', 'all again');
 }
 
 // ---- size ----

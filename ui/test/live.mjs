@@ -32,6 +32,7 @@ import { bill } from './live-bill.mjs';
 import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
 import { chart } from './live-chart.mjs';
 import { drag, views } from './live-views.mjs';
+import { mixedShown, partsFile, partsFiles, partsShown } from './parts.mjs';
 import { savedGuarded, savedLive } from './saved.mjs';
 import { shareLive } from './share.mjs';
 
@@ -372,6 +373,22 @@ async function billed() {
     await page.close();
 }
 
+/** Reports of a server and of its store. */
+async function inputs() {
+    const url = await serve('inputs'),
+        page = await newPage();
+    for (const file of partsFiles()) await put(url, file);
+    await check('a report of a server: profiles of a type are one entry', () => partsShown(page, [url]));
+    await check('a report of a store: profiles of a type are one entry', () => partsShown(page, [join(dir, 'inputs')]));
+    await put(url, example);
+    await check('reports of a server, of a store, and of a server and a file: several types', async () => {
+        await mixedShown(page, [url]);
+        await mixedShown(page, [join(dir, 'inputs')]);
+        await mixedShown(page, [`${url}?query=%7Bservice.name%3D%22checkout%22%7D`, partsFile()]);
+    });
+    await page.close();
+}
+
 async function guarded() {
     const read = join(dir, 'read'),
         write = join(dir, 'write');
@@ -408,6 +425,7 @@ try {
     await billed();
     await guarded();
     await savedGuarded();
+    await inputs();
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();
