@@ -1,7 +1,7 @@
 // live-chart.mjs - the chart over time: its numbers are those of `kiln series`; levels hold; the live edge; keys; stacking by a label.
 // Also threads over long times, and the colours of a comparison.
 import { check, eventually, example, must, newPage, run, same, textIs, there, gone } from './kit.mjs';
-import { between, inQuery, observed, open, send, settled, shot, sum, totalIs } from './live-kit.mjs';
+import { between, inQuery, observed, open, send, sendLoop, settled, shot, sum, totalIs } from './live-kit.mjs';
 
 const RANGE = 'from=2025-11-03T09:13:00Z&to=2025-11-03T09:17:00Z', // steps of a second
     query = (q) => `query=${encodeURIComponent(q)}`,
@@ -191,10 +191,79 @@ async function colours(url, page) {
     });
 }
 
+const BEFORE = Date.parse('2025-11-06T10:00:00Z'),
+    AFTER = BEFORE + 60e3;
+
+/** [name, observations before, after, the colours that are right: steps from -4 (shrank) to 4 (grew)]. Counts vary by their square
+ *  root: 100 ± 10 and 110 ± 10 do not differ, 100 and 300 do. */
+const CHANGES = [
+    ['grew', 100, 300, (s) => s > 0],
+    ['shrank', 300, 100, (s) => s < 0],
+    ['steady', 100, 110, (s) => s === 0],
+];
+
+/** The colours of the boxes on the first level of the flame graph, by name. */
+async function boxColours(page) {
+    const row = Number(await page.getAttribute('.flame', 'data-row')),
+        b = await (await page.$('.flame canvas')).boundingBox(),
+        flame = await (await page.$('.flame')).boundingBox(),
+        y = Math.min(b.y + b.height, flame.y + flame.height) - 1.5 * row,
+        xs = Array.from({ length: 40 }, (_, i) => ((i + 0.5) / 40) * b.width),
+        out = new Map();
+    await page.mouse.move(5, 5); // the box below the pointer has another colour
+    await gone(page, '.tip', 'the tip stays');
+    // 4 px below the upper edge of the box, above its text
+    const colours = await page.$eval(
+        '.flame canvas',
+        (c, [xs, y]) => {
+            const k = c.width / c.clientWidth,
+                line = c.getContext('2d').getImageData(0, y * k, c.width, 1).data;
+            return xs.map((x) => `rgb(${[...line.slice(4 * Math.floor(x * k))].slice(0, 3).join(', ')})`);
+        },
+        [xs, y - b.y - row / 2 + 4],
+    );
+    for (const [i, x] of xs.entries()) {
+        await page.mouse.move(b.x + x, y);
+        await there(page, '.tip b', 'no tip');
+        const name = await page.innerText('.tip b');
+        out.set(name, (out.get(name) ?? new Set()).add(colours[i]));
+    }
+    return out;
+}
+
+async function noise(url, page) {
+    await check('comparison: frames that changed by less than the noise of sampling are grey, as the legend says', async () => {
+        for (const [name, before, after] of CHANGES) {
+            await sendLoop(url, 'noise', name, before, BEFORE);
+            await sendLoop(url, 'noise', name, after, AFTER);
+        }
+        const iso = (t) => new Date(t).toISOString(),
+            range = `from=${iso(AFTER)}&to=${iso(AFTER + 10e3)}&base_from=${iso(BEFORE)}&base_to=${iso(BEFORE + 10e3)}`,
+            of = query('cpu/nanoseconds{service.name="noise"}');
+        await open(page, url, `?${range}&against=kept&base=${encodeURIComponent('{service.name="noise"}')}&${of}`);
+        await page.selectOption('[data-do=compare]', 'absolute');
+        await page.selectOption('[data-do=color]', 'diff');
+        await textIs(page, '[data-legend=diff]', /shrank.*grew.*grey: within the noise of sampling/, 'no legend');
+        const legend = new Map(
+                await page.$$eval('[data-legend=diff] [data-step]', (l) =>
+                    l.map((e) => [getComputedStyle(e).backgroundColor, Number(e.dataset.step)]),
+                ),
+            ),
+            shown = await boxColours(page);
+        await shot(page, 'diff-noise');
+        same([...shown.keys()].sort().join(), 'grew,shrank,steady', 'boxes');
+        for (const [name, , , right] of CHANGES) {
+            const steps = [...shown.get(name)].map((c) => legend.get(c));
+            must(steps.length === 1 && right(steps[0]), `${name}: step ${steps}, colours ${[...shown.get(name)]}`);
+        }
+    });
+}
+
 export async function chart(url, page, mine) {
     await rates(url, page);
     await levels(url, page);
     await edge(url, page);
     await threads(url, mine);
     await colours(url, page);
+    await noise(url, page);
 }
