@@ -74,7 +74,8 @@ class Message:
         r = self.m.resource_profiles.add()
         for key, value in resource.items():
             r.resource.attributes.add(key=key, value=otlp.AnyValue(string_value=value))
-        p = r.scope_profiles.add().profiles.add(profile_id=profile_id, time_unix_nano=min(x.time for x in rows), duration_nano=10**9)
+        first, last = min(x.time for x in rows), max(x.time for x in rows)
+        p = r.scope_profiles.add().profiles.add(profile_id=profile_id, time_unix_nano=first, duration_nano=last - first + 1)
         p.sample_type.type_strindex, p.sample_type.unit_strindex = self.string(kind[0]), self.string(kind[1])
         if period:
             p.period_type.type_strindex, p.period_type.unit_strindex = self.string(period[0]), self.string(period[1])
@@ -140,6 +141,15 @@ class Known:
             if edge <= end and x.time > (start - step) * 10**6:
                 out[edge].append(x.value)
         return dict(out)
+
+    def profiles(self, rows, edge, step):
+        """The number of profiles in (edge - step, edge] ms: each counts by the share of its time."""
+        n, first, last = 0, (edge - step) * 10**6 + 1, edge * 10**6 + 1
+        for profile in {x.profile for x in rows}:
+            times = [x.time for x in rows if x.profile == profile]
+            start, end = min(times), max(times) + 1
+            n += max(0, min(end, last) - max(start, first)) / (end - start)
+        return n
 
     def range(self, **more):
         return {'start': str(self.start), 'end': str(self.end), **more}
