@@ -11,6 +11,8 @@ import sys
 import time
 
 from receivers import KILN, PROTO, SRC, Fail, Skip, in_work, need, once, otlp, work
+from served import Serve
+from flames import decode_levels, same
 
 PYROSCOPE = os.path.join(PROTO, 'pyroscope')
 GRAFANA = os.path.join(SRC, 'tests', 'grafana')
@@ -153,6 +155,45 @@ class Known:
 
     def range(self, **more):
         return {'start': str(self.start), 'end': str(self.end), **more}
+
+
+SEED = int(os.environ.get('KILN_SEED') or random.randrange(1 << 32))
+known = Known(SEED)
+
+
+def filled():
+    s = Serve()
+    status, _, body = s.post('/v1development/profiles', known.message.m.SerializeToString())
+    need(status == 200, (status, body))
+    return s
+
+
+@once
+def server():
+    return filled().compacted()
+
+
+def query(**more):
+    return known.range(profileTypeID=CPU, labelSelector='{}', **more)
+
+
+def flame_of(j, sides=1):
+    f = j['flamegraph']
+    levels = [[int(v) for v in x['values']] for x in f['levels']]
+    boxes = decode_levels(f['names'], levels, sides)
+    need(int(f.get('total', 0)) == sum(boxes[0][1]) and int(f.get('maxSelf', 0)) == max(max(own) for _, _, own in boxes), f)
+    return boxes
+
+
+def need_tree(boxes, want):
+    why = same(boxes, want)
+    need(not why, why)
+
+
+def points_of(j):
+    """{labels: {ms: value}}"""
+    return {tuple(sorted((p['name'], p['value']) for p in s.get('labels', []))): {int(p['timestamp']): float(p.get('value', 0)) for p in s['points']}
+            for s in j.get('series', [])}
 
 
 @once
