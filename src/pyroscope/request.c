@@ -96,14 +96,12 @@ static bool read_name(pb_cur *c, const pb_field *f, pyro_texts *to, arena *a)
 }
 
 static bool read_child(const field_desc *d, pb_cur *c, const pb_field *f, arena *a,
-                       const pyro_request **out)
+                       pyro_request **out)
 {
     pb_cur in = pb_message(c, f);
-    pyro_request *child = arena_new(a, pyro_request, 1);
-    if (!child) return err_memory(c->e);
-    *child = (pyro_request){0};
-    *out = child;
-    return read_fields(d->message, &in, a, child) || err_in(c->e, "%s", d->name);
+    if (!*out && !(*out = arena_new(a, pyro_request, 1))) return err_memory(c->e);
+    return read_fields(d->message, &in, a, *out) || /* repeated messages are merged */
+           err_in(c->e, "%s", d->name);
 }
 
 static bool read_member(const field_desc *d, const member *m, pb_cur *c, const pb_field *f,

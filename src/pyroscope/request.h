@@ -40,7 +40,7 @@ typedef struct pyro_request {
     bool has_max_nodes, has_limit;
     uint64_t format, aggregation, exemplars, heatmap;
     str name, value, id, right_id, adhoc_type, profile, service, query;
-    const struct pyro_request *left, *right; /* of Diff; may be NULL */
+    struct pyro_request *left, *right; /* of Diff; may be NULL */
 } pyro_request;
 
 /* Decodes one message of type `d`; `d` may be NULL for a message without fields.  Texts are views
