@@ -6,6 +6,7 @@
 #include "cli/flame_out.h"
 #include "cli/input.h"
 #include "cli/naming.h"
+#include "cli/report_source.h"
 #include "format/html.h"
 #include "model/merge.h"
 #include "query/cumulative.h"
@@ -21,8 +22,15 @@ typedef struct picture {
 static bool draw_html(cli *c, const model *m, const model *base, buf *out, err *e)
 {
     html_opts o = {.title = input_title(c->args[0]), .base = base};
+    arena a = {.seed = m->seed};
+    buf texts = {0};
     if (base) o.base_title = input_title(c->o.diff);
-    return html_write(m, &o, out, e);
+    bool ok = !c->o.source || report_source(m, c->o.source_path, c->o.trim_path, &a, &texts, e);
+    o.source = buf_view(&texts);
+    ok = ok && html_write(m, &o, out, e);
+    buf_free(&texts);
+    arena_free(&a);
+    return ok;
 }
 
 static const picture pictures[] = {
@@ -158,7 +166,9 @@ static void write_report(cli *c)
 
 exit_code cmd_flame(cli *c)
 {
-    if (c->o.json) {
+    if (c->o.source && (c->o.json || (!c->o.output && !c->o.to))) {
+        cli_fail(c, EXIT_USAGE, "--source applies to HTML");
+    } else if (c->o.json) {
         flame_out(c, FLAME_AS_JSON);
     } else if (!c->o.output && !c->o.to) {
         flame_out(c, FLAME_ON_TERMINAL);
@@ -167,6 +177,8 @@ exit_code cmd_flame(cli *c)
         const picture *p = choose(c);
         if (p && p->report)
             write_report(c);
+        else if (p && c->o.source)
+            cli_fail(c, EXIT_USAGE, "--source applies to HTML");
         else if (p)
             flame_out(c, FLAME_AS_SVG);
     }

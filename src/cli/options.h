@@ -54,6 +54,7 @@ typedef struct cli_options {
     const char *tagfocus, *tagignore, *tagroot, *tagleaf, *thread, *trace_id, *span_id;
     const char *granularity, *unit, *step, *source_path, *trim_path;
     option_list resource, weights;
+    bool source; /* a report contains source files */
     bool all, literal, keep_pruned, noinlines, by_functions, by_filefunctions, by_files, by_lines,
         by_addresses, by_cum, by_flat, no_trim, no_pager, icicle, inverted, heat;
     const char *palette, *title, *min_width;

@@ -48,8 +48,13 @@ static str trimmed(str name, const char *trim)
 bool source_find(str name, const char *dirs, const char *trim, source_text *out)
 {
     *out = (source_text){0};
-    if (!name.n) return false;
-    if (name.p[0] == '/' && try_path((str){0}, name, out)) return true;
+    if (name.n && name.p[0] == '/' && try_path((str){0}, name, out)) return true;
+    return source_find_below(name, dirs, trim, out);
+}
+
+bool source_find_below(str name, const char *dirs, const char *trim, source_text *out)
+{
+    *out = (source_text){0};
     if (!dirs) dirs = ".";
     for (str dir; next_dir(&dirs, &dir);)
         for (str rest = trimmed(name, trim); rest.n;) {

@@ -14,6 +14,8 @@ typedef struct source_text {
  * searches in each directory of `dirs`, dropping one leading directory after the other.  Both lists
  * are separated by `:`; dirs NULL means ".". */
 bool source_find(str name, const char *dirs, const char *trim, source_text *out);
+/* The same without trying an absolute path unchanged. */
+bool source_find_below(str name, const char *dirs, const char *trim, source_text *out);
 void source_text_close(source_text *s);
 
 /* Returns line n (from 1) without its line ending, or {NULL, 0} past the last.  *at caches the

@@ -60,6 +60,11 @@ void report_write(const report *r, buf *out)
                "in a terminal.</noscript>\n<div id=\"app\"></div>\n");
     put_data(out, "profile", &r->profile);
     if (r->base.base64.n) put_data(out, "base", &r->base);
+    if (r->source.n) {
+        buf_z(out, REPORT_SOURCE);
+        buf_str(out, r->source);
+        buf_z(out, REPORT_END "\n");
+    }
     buf_z(out, "<script>\n");
     buf_str(out, r->js);
     buf_z(out, "\n</script>\n</body>\n</html>\n");

@@ -98,22 +98,35 @@ static bool wrap(const model *m, buf *base64, err *e)
            (!base64->failed || err_set(e, ERR_MEMORY, "out of memory while writing the report"));
 }
 
+static bool wrap_source(str json, buf *base64, err *e)
+{
+    buf packed = {0};
+    if (!json.n) return true;
+    bool ok = pack(CODEC_GZIP, json, &packed, e);
+    if (ok) base64_encode(base64, buf_view(&packed));
+    buf_free(&packed);
+    return ok && (!base64->failed || err_memory(e));
+}
+
 bool html_write(const model *m, const html_opts *o, buf *out, err *e)
 {
     if (!viewer_js.n)
         return err_set(e, ERR_SYS,
                        "this kiln was built without its viewer, so it cannot write HTML (building "
                        "the viewer requires nodejs, npm and the packages of ui/package.json)");
-    buf data = {0}, base = {0};
-    bool ok = wrap(m, &data, e) && (!o->base || wrap(o->base, &base, e));
+    buf data = {0}, base = {0}, texts = {0};
+    bool ok = wrap(m, &data, e) && (!o->base || wrap(o->base, &base, e)) &&
+              wrap_source(o->source, &texts, e);
     if (ok)
         report_write(&(report){.css = viewer_css,
                                .js = viewer_js,
                                .profile = {o->title, buf_view(&data)},
-                               .base = {o->base_title, buf_view(&base)}},
+                               .base = {o->base_title, buf_view(&base)},
+                               .source = buf_view(&texts)},
                      out);
     buf_free(&data);
     buf_free(&base);
+    buf_free(&texts);
     return ok && (!out->failed || err_set(e, ERR_LIMIT, "the report exceeds its size limit"));
 }
 

@@ -7,6 +7,7 @@ typedef struct html_opts {
     str title;         /* name of the profile's file */
     const model *base; /* a second profile to compare with, or NULL */
     str base_title;
+    str source; /* source files as JSON (cli/report_source.h); empty: none */
 } html_opts;
 
 /* Appends the report of a checked model.  ERR_SYS when this build has no viewer. */

@@ -52,6 +52,12 @@ static const config_key keys[] = {
      .what = "file of tokens; senders need one of them"},
     {"tokens.read", KEY_TEXT, AT(read_tokens), LIVE,
      .what = "file of tokens; clients that query need one of them"},
+    {"source.link", KEY_TEXT, AT(source_link), LIVE,
+     .what = "address of a source line, such as "
+             "https://git.example.com/shop/blob/{service.version}/{file}#L{line}: {file}, {line} "
+             "and attributes of the resource are replaced"},
+    {"source.trim", KEY_TEXT, AT(source_trim), LIVE,
+     .what = "prefix of source paths that {file} does not contain, such as /build/shop/"},
     {"limits.connections", KEY_COUNT, AT(http.connections), LIVE, .usual = "4096",
      .what = "most connections at a time"},
     {"limits.streams", KEY_COUNT, AT(http.streams), LIVE, .usual = "100",
@@ -429,6 +435,9 @@ bool config_check(const server_config *c, err *e)
                        c->tls.key ? "tls.key (--key)" : "tls.client-ca");
     for (size_t i = 0; i < c->listen.n; i++)
         if (!net_listen_check(c->listen.v[i], e)) return false;
+    str link = str_of(c->source_link);
+    if (link.n && !str_starts(link, STR("http://")) && !str_starts(link, STR("https://")))
+        return err_set(e, ERR_USAGE, "source.link must begin with http:// or https://");
     for (size_t i = 0; i < c->hosts.n; i++)
         if (!origin_host_valid(c->hosts.v[i]))
             return err_set(

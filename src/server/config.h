@@ -42,9 +42,10 @@ typedef struct server_config {
     bool drop_at_once;                      /* as in store_opts */
     tls_files tls;                          /* cert NULL: no TLS */
     const char *write_tokens, *read_tokens; /* files (server/guard.h); NULL: no token required */
-    bool insecure;          /* other hosts may connect without TLS and without a token */
-    const char *log_format; /* for log_format_parse; NULL: text */
-    const char *pyroscope;  /* "off": no endpoints of Pyroscope; NULL or "on" */
+    bool insecure; /* other hosts may connect without TLS and without a token */
+    const char *source_link, *source_trim; /* links of the page to source code; NULL: none */
+    const char *log_format;                /* for log_format_parse; NULL: text */
+    const char *pyroscope;                 /* "off": no endpoints of Pyroscope; NULL or "on" */
     http_limits http;
     ingest_opts ingest;
     forward_config forward;

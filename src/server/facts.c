@@ -211,6 +211,10 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("now"), f->now);
     json_put_key(&o, STR("store_dir"));
     json_put_str(&o, str_of(f->store_dir));
+    json_put_key(&o, STR("source_link"));
+    json_put_str(&o, str_of(f->source_link));
+    json_put_key(&o, STR("source_trim"));
+    json_put_str(&o, str_of(f->source_trim));
     put_limit(&o, STR("max_age"), f->max_age);
     put_limit(&o, STR("max_bytes"), f->max_bytes);
     json_put_key(&o, STR("ingest"));

@@ -11,7 +11,8 @@ typedef struct facts {
     const struct api *api;
     const pool *pool, *query_pool; /* for ingest, for queries */
     const store *store;
-    const struct forward *forward; /* NULL: nothing is forwarded */
+    const struct forward *forward;         /* NULL: nothing is forwarded */
+    const char *source_link, *source_trim; /* as in server_config */
     const char *store_dir;
     uint64_t max_age, max_bytes; /* limits of the store; UINT64_MAX: no limit */
     uint64_t started, now;       /* Unix ns */

@@ -31,6 +31,8 @@ static facts facts_of(const server *s)
                    .store = s->store,
                    .forward = s->forward,
                    .store_dir = s->c.store,
+                   .source_link = s->c.source_link,
+                   .source_trim = s->c.source_trim,
                    .max_age = s->c.max_age ? s->c.max_age : STORE_MAX_AGE,
                    .max_bytes = s->c.max_bytes ? s->c.max_bytes : STORE_MAX_BYTES,
                    .started = s->started,

@@ -40,7 +40,8 @@ const api_shape api_shapes[] = {
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
     {"saved", "schema:int changes:text saved:[name:text link:text changed:int]"},
     {"status",
-     "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
+     "schema:int version:text ready:bool started:int now:int store_dir:text source_link:text "
+     "source_trim:text max_age:int? "
      "max_bytes:int? ingest:@ingest_counts http:@http_counts "
      "api:@api_counts store:@store_counts "
      "forward?:{profiles:@forwarded logs:@forwarded waiting_requests:int journal_bytes:int "

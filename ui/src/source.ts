@@ -2,6 +2,7 @@
 import { fromBase64, gunzip, isGzip, isZstd } from './base/bytes';
 import { Progress, paced } from './base/paced';
 import { decodeSteps } from './otlp/decode';
+import { Sources, readSources } from './model/source';
 import { Dataset } from './otlp/types';
 
 export interface Loaded {
@@ -35,6 +36,12 @@ async function open(b: Uint8Array<ArrayBuffer>, name: string, progress: Progress
 
 const find = (doc: Document, role: string) => doc.querySelector(`script[type="${REPORT_DATA}"][data-role="${role}"]`),
     bytesOf = (e: Element | null) => fromBase64(e?.textContent ?? '');
+
+/** The source files in this page; null: there are none. */
+export async function embeddedSources(): Promise<Sources | null> {
+    const found = document.querySelector('script[type="application/vnd.kiln.source+gzip"]');
+    return found && readSources(new TextDecoder().decode(await gunzip(bytesOf(found), () => undefined)));
+}
 
 /** The profile of this page as it is stored: OTLP, compressed with gzip. */
 export const embeddedBytes = (): Uint8Array<ArrayBuffer> => bytesOf(find(document, 'profile'));

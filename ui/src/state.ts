@@ -5,9 +5,9 @@ import { readPath, writePath } from './model/reference';
 import { Transform, ViewParam, paramOf, readTransform, writeTransform } from './model/transforms';
 import { DATED } from './model/units';
 
-export type View = 'flame' | 'table' | 'tree' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
+export type View = 'flame' | 'table' | 'tree' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels' | 'source';
 export type Compare = 'off' | 'share' | 'absolute';
-export const VIEWS: View[] = ['flame', 'table', 'tree', 'sandwich', 'chart', 'lanes', 'heat', 'labels'];
+export const VIEWS: View[] = ['flame', 'table', 'tree', 'sandwich', 'chart', 'lanes', 'heat', 'labels', 'source'];
 
 export interface State {
     view: View;

@@ -46,6 +46,7 @@ export interface Results {
     types: { type: string; unit: string }[];
     selector: Selector; // with the type that is shown
     unit: string;
+    attributes: Map<string, string>; // that all selected series have
     chart: Span | null; // the time of `counts`; in a comparison it contains both sides
     counts: Counts | null;
     base: Base | null;
@@ -87,6 +88,17 @@ const bytesOf = (s: Selector, span: Span, part: Bounds | null, sums: boolean, si
 
 /** What a chart over time shows. */
 export type Charted = Pick<Results, 'range' | 'span' | 'selector' | 'unit' | 'chart' | 'counts' | 'base'>;
+
+/** The attributes of the resource that all series of a type have. */
+function commonAttributes(series: Series[], type: string): Map<string, string> {
+    const of = series.filter((s) => label(s) === type),
+        first = Object.entries(of[0]?.resource ?? {});
+    return new Map(
+        first
+            .filter(([key, value]) => of.every((s) => JSON.stringify(s.resource[key]) === JSON.stringify(value)))
+            .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+    );
+}
 
 /** Identifies the time of results: a range that moves stays the same while its span moves. */
 export const timeOf = (r: Charted): string => JSON.stringify(moves(r.range) ? r.range : r.span);
@@ -181,6 +193,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         types: [],
         selector: sel.selector,
         unit: '',
+        attributes: new Map(),
         chart: null,
         counts: null,
         base: null,
@@ -230,7 +243,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         loading = asTree()
             .then(async (tree) => (tree ? trunkOf() : source.load()))
             .catch((e: unknown) => e as Error),
-        chart = { ...none, ...(await drawing), services, types, selector: chosen, unit: found.unit },
+        chart = { ...none, ...(await drawing), services, types, selector: chosen, unit: found.unit, attributes: commonAttributes(series, chosen.type) },
         loaded = (await loading) as Loaded | Trunk | Error;
     if (loaded instanceof Error) {
         if (signal.aborted || loaded instanceof NeedsToken) throw loaded;

@@ -53,6 +53,8 @@ export interface Status {
     started: number;
     now: number;
     store_dir: string;
+    source_link: string; // empty: none
+    source_trim: string;
     max_age: number | null; // ns; null: no limit
     max_bytes: number | null;
     ingest: Record<string, number>;

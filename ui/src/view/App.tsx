@@ -11,6 +11,7 @@ import { reshaped } from '../model/reshape';
 import { Choice, hasLabels, hasTime, Session } from '../model/session';
 import { Shared } from '../model/shared';
 import { tableOf } from '../model/table';
+import { Sources } from '../model/source';
 import { Transform, reshapeOf, writeTransform } from '../model/transforms';
 import { largestOf, pathOf, zoomFor } from '../model/tree';
 import { withUnit } from '../model/units';
@@ -34,6 +35,7 @@ import { LabelsView } from './LabelsView';
 import { Legend } from './Legend';
 import { SandwichView } from './SandwichView';
 import { Share } from './Share';
+import { SourceView } from './SourceView';
 import { TableView } from './TableView';
 import { VIEW_ID } from './Tabs';
 import { Toolbar } from './Toolbar';
@@ -55,6 +57,8 @@ export interface Around extends ViewOptions {
     /** Views over the whole time range, drawn from sums that the server computes. */
     heat(p: TimeView): ComponentChildren;
     lanes(p: TimeView): ComponentChildren;
+    /** The address of a line of a source file; '': there is none. */
+    sourceUrl(file: string, line: number): string;
     /** The statistical verdict on a comparison. */
     verdict(labels: LabelFilter[], onFrame: (name: string) => void): ComponentChildren;
 }
@@ -72,11 +76,12 @@ export interface TimeView {
 const COLORED = new Set<View>(['flame', 'sandwich', 'chart', 'table', 'tree']);
 
 /** The views for which there are data. */
-function availableViews(p: Profile, more: boolean, labels: boolean): View[] {
+function availableViews(p: Profile, more: boolean, labels: boolean, source: boolean): View[] {
     const out: View[] = ['flame', 'table', 'tree', 'sandwich'];
     if (more) out.push('chart', 'lanes', 'heat');
     else if (hasTime(p)) out.push('chart', 'heat');
     if (labels) out.push('labels');
+    if (source) out.push('source');
     return out;
 }
 
@@ -92,7 +97,17 @@ function availableColors(s: Session): ColorBy[] {
 const SEEN = 1 / 40; // a box is zoomed to this part of the width when the search goes to it
 
 /** The viewer. `session` may be replaced by newer or other data at any time: what the user chose stays, by name. */
-export function App({ session, shared, around }: { session: Session; shared: Shared; around?: Around }) {
+export function App({
+    session,
+    shared,
+    around,
+    sources = null,
+}: {
+    session: Session;
+    shared: Shared;
+    around?: Around;
+    sources?: Sources | null;
+}) {
     const compared = session.base !== null,
         [state, patch] = useViewState(session, around ?? null);
     const dark = useMedia('(prefers-color-scheme: dark)'),
@@ -105,7 +120,7 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
         profile = session.profile(choice),
         palette = useMemo(() => new Palette(theme, session.selfOf(profile)), [theme, profile]);
     const about = useMemo(() => around?.about ?? aboutOf(session.main.set, profile), [session, profile, around?.about]);
-    const views = useMemo(() => availableViews(profile, !!around, !!around?.tree || hasLabels(profile)), [profile]);
+    const views = useMemo(() => availableViews(profile, !!around, !!around?.tree || hasLabels(profile), !!sources), [profile, sources]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
     const search = useRef<HTMLInputElement>(null);
@@ -393,6 +408,16 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
                             onSelect={select}
                             onMenu={openMenu}
                         />
+                    ) : view === 'source' ? (
+                        <SourceView
+                            session={session}
+                            profile={profile}
+                            filter={filter}
+                            reshape={reshape}
+                            sources={sources!}
+                            selected={state.selected}
+                            whole={result.total}
+                        />
                     ) : view === 'chart' ? (
                         <ChartView
                             {...timeProps}
@@ -425,6 +450,8 @@ export function App({ session, shared, around }: { session: Session; shared: Sha
                         selected={state.selected}
                         view={view}
                         onSelect={select}
+                        urlOf={around?.sourceUrl}
+                        onSource={sources && (() => patch({ view: 'source' }))}
                         onSandwich={() => patch({ view: 'sandwich' })}
                         onSearch={(text) => patch({ search: text })}
                         onClose={() => patch({ selected: 0 })}

@@ -23,6 +23,8 @@ export interface DetailsProps {
     view: View;
     onSelect(frame: number): void;
     onSandwich(): void;
+    onSource: (() => void) | null; // shows the source; null: there is none
+    urlOf: ((file: string, line: number) => string) | undefined; // '': there is no link
     onSearch(text: string): void;
     onClose(): void;
 }
@@ -86,6 +88,16 @@ export function Details(p: DetailsProps) {
                 <dd>{value}</dd>
             </>
         ) : null;
+    const linked = (text: string, line: number) => {
+        const url = frames.file[f] ? (p.urlOf?.(frames.file[f], line) ?? '') : '';
+        return url ? (
+            <a href={url} target="_blank" rel="noopener noreferrer">
+                {text}
+            </a>
+        ) : (
+            text
+        );
+    };
     const before = (now: number, was: number | undefined) =>
         was === undefined ? null : (
             <span class="before">{was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}</span>
@@ -111,7 +123,12 @@ export function Details(p: DetailsProps) {
                 </div>
             </div>
             <dl>
-                {fact('Source', place)}
+                {place && (
+                    <>
+                        <dt>Source</dt>
+                        <dd>{linked(place, frames.startLine[f])}</dd>
+                    </>
+                )}
                 {fact('Package', frames.package[f])}
                 {fact('Library', frames.library[f])}
                 {fact('Frame type', frames.kind[f])}
@@ -120,6 +137,11 @@ export function Details(p: DetailsProps) {
             </dl>
             <p class="actions">
                 {p.view !== 'sandwich' && <button onClick={p.onSandwich}>Callers and callees</button>}
+                {p.onSource && p.view !== 'source' && frames.file[f] && (
+                    <button data-do="source" onClick={p.onSource}>
+                        Source
+                    </button>
+                )}
                 <button onClick={() => p.onSearch(frames.name[f])}>Highlight</button>
             </p>
             {d.lines.length > 0 && (
@@ -130,9 +152,12 @@ export function Details(p: DetailsProps) {
                             {d.lines.map((l) => (
                                 <tr key={l.line}>
                                     <td>
-                                        {frames.file[f]
-                                            ? `${frames.file[f].replace(/^.*[\\/]/, '')}:${l.line}`
-                                            : `line ${l.line}`}
+                                        {linked(
+                                            frames.file[f]
+                                                ? `${frames.file[f].replace(/^.*[\\/]/, '')}:${l.line}`
+                                                : `line ${l.line}`,
+                                            l.line,
+                                        )}
                                     </td>
                                     <td class="number">{withUnit(l.self, unit)}</td>
                                     <td class="number">{withUnit(l.total, unit)}</td>

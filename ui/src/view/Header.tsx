@@ -19,6 +19,7 @@ export const TITLES: Record<View, string> = {
     heat: 'Heat map',
     lanes: 'Threads',
     labels: 'Labels',
+    source: 'Source',
 };
 
 export interface HeaderProps {

@@ -2,9 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Progress, paced } from '../base/paced';
 import { Session } from '../model/session';
+import { Sources } from '../model/source';
 import { sharedReport } from '../model/shared_report';
 import { Dataset } from '../otlp/types';
-import { Loaded, Source, embedded, embeddedBytes, fromFile, pageWithView } from '../source';
+import { Loaded, Source, embedded, embeddedBytes, embeddedSources, fromFile, pageWithView } from '../source';
 import { App } from './App';
 import { address, replaceAddress } from './address';
 import { timed } from './hooks';
@@ -20,6 +21,7 @@ export function Root() {
         [looked, setLooked] = useState(false),
         [step, setStep] = useState<{ what: string; share: number } | null>(null),
         own = useRef<Session | null>(null), // of the profile of this page
+        [sources, setSources] = useState<Sources | null>(null), // of this page
         shared = useMemo(
             () => session && sharedReport(
                     session,
@@ -54,7 +56,10 @@ export function Root() {
         setLooked(true);
         document.documentElement.dataset['ready'] = '1';
     };
-    useEffect(() => void open(embedded, true), []);
+    useEffect(() => {
+        void open(embedded, true);
+        embeddedSources().then(setSources, (e: unknown) => setError(message(e)));
+    }, []);
     useEffect(() => {
         const stop = (e: DragEvent) => (e.preventDefault(), setOver(e.type === 'dragover'));
         const drop = (e: DragEvent) => {
@@ -80,7 +85,7 @@ export function Root() {
                     {session.main.set.name} contains no profile.
                 </p>
             ) : session ? (
-                <App session={session} shared={shared!} />
+                <App session={session} shared={shared!} sources={session === own.current ? sources : null} />
             ) : (
                 !error &&
                 !step && (

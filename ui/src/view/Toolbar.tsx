@@ -28,7 +28,7 @@ export function Toolbar({ session: s, choosing, state, view, colors, color, patc
     const several = choosing && s.main.set.profiles.length > 1,
         { filter } = state;
     const drawn = view === 'flame' || view === 'sandwich';
-    const painted = view !== 'heat' && view !== 'labels' && view !== 'lanes';
+    const painted = view !== 'heat' && view !== 'labels' && view !== 'lanes' && view !== 'source';
     if (!several && !s.base && !painted && !filter.time && !filter.labels.length) return null;
     return (
         <div class="bar-tools" role="region" aria-label="Options of the view">

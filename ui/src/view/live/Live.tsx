@@ -7,6 +7,7 @@ import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { withIds, writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
+import { sourceUrl } from '../../model/source';
 import { count } from '../../model/units';
 import { App, Around } from '../App';
 import { address, changeAddress } from '../address';
@@ -31,7 +32,7 @@ import { Saved } from './Saved';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
-import { Again, now, useResults } from './useResults';
+import { Again, now, sourceLink, useResults } from './useResults';
 import { useDeeper } from './useDeeper';
 import { useSelection } from './useSelection';
 
@@ -152,6 +153,10 @@ export function Live() {
         tree: !!results?.tree,
         partly: !!results?.tree?.cut.folded,
         applied: results?.tree?.transform ?? '',
+        sourceUrl: (file, line) => {
+            const link = sourceLink();
+            return link && results ? sourceUrl(link, results.attributes, file, line) : '';
+        },
         instead: results && <NoTimes results={results} busy={busy} go={go} />,
         heat: (t) => <LiveHeat {...t} {...over!} />,
         lanes: (t) => <LiveLanes {...t} {...over!} />,

@@ -4,10 +4,14 @@ import { Results, load, nameOf } from '../../live/load';
 import { statusNow } from '../../live/queries';
 import { Queried } from '../../live/runner';
 import { NO_IDS, Selection, writeAddress } from '../../live/selection';
+import { SourceLink } from '../../model/source';
 import { Needs } from '../../state';
 import { useQuery } from './useQuery';
 
 let skew = 0; // offset of the server's clock from this machine's, ms
+let link: SourceLink | null = null;
+/** Where the server's links to source code lead; null: nowhere. */
+export const sourceLink = () => link;
 export const now = () => Date.now() + skew;
 
 /** How often newer data were wanted: by the timer, and by the user. */
@@ -49,7 +53,11 @@ export function useResults(sel: Selection, needs: Needs, again: Again, onError: 
         own = needs.times ? TIMES : needs.attributes || needs.stacks ? 'samples' : (needs.view?.transform ?? ''),
         request = have && have.timer === again.timer && enough(have) ? have.request : own;
     const run = async (signal: AbortSignal): Promise<Loaded> => {
-        if (!skew) skew = Math.round((await statusNow(signal)).now / 1e6 - Date.now()) || 1;
+        if (!skew) {
+            const s = await statusNow(signal);
+            skew = Math.round(s.now / 1e6 - Date.now()) || 1;
+            link = s.source_link ? { template: s.source_link, trim: s.source_trim } : null;
+        }
         const start = performance.now(),
             results = await load(sel, { ...needs, times: request === TIMES }, now(), signal);
         performance.measure('kiln:load', { start, end: performance.now() });
