@@ -24,7 +24,7 @@ struct recorder {
     ucontext_t context;  /* scratch: registers of a sample */
     uint64_t flushed_at; /* Unix ns */
     recorded stated;     /* losses up to here are stated by delivered profiles */
-    uint64_t swept_at;
+    uint64_t swept_at, released_at;
     uint64_t began; /* CLOCK_MONOTONIC */
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */

@@ -21,7 +21,9 @@
 
 enum {
     DRAIN_MS = 100,
-    BATCHES_BYTES = 8 << 20, /* of all batches; beyond it all are delivered */
+    BATCHES_BYTES = 8 << 20,    /* of all batches; beyond it all are delivered */
+    RESIDENT_BYTES = 64 << 20,  /* beyond it, memory is returned to the system */
+    RELEASE_NS = 300 * 1000000, /* least time between two releases */
     FRAMES_MAX = 1024,
     KERNEL_FRAMES = BPF_FRAMES_MAX,
     CLOCK_TRIES = 16,
@@ -172,7 +174,41 @@ static size_t bytes_of_batches(const recorder *r)
     return n;
 }
 
-/* Naming the functions of many processes takes seconds, in which the rings would overflow. */
+/* Closes the files of programs, of which a busy machine has thousands over time. */
+static void drop_files(recorder *r)
+{
+    for (size_t i = 0; i < r->spaces.n; i++) space_drop_rules(r->spaces.v[i]);
+    table_files_reset(r->world.files);
+}
+
+static size_t resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*u %lu", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Returns memory to the system: the pages of files, and what was freed.  Walks and names of large
+ * programs touch many pages of their files. */
+static void release(recorder *r)
+{
+    if (resident_bytes() < RESIDENT_BYTES || r->world.now - r->released_at < RELEASE_NS) return;
+    r->released_at = r->world.now;
+    drop_files(r);
+    malloc_trim(0);
+}
+
+/* Naming the functions of many processes takes seconds, in which the rings would overflow.  What
+ * memory has no room for is lost, and counted. */
+static void drain_meanwhile(recorder *r)
+{
+    bool large = r->feed && feed_is_large(r->feed);
+    if (!large && bytes_of_batches(r) < BATCHES_BYTES) drain(r);
+    release(r);
+}
+
 static void flush_all(recorder *r)
 {
     uint64_t due = r->world.now, drained = clock_of(CLOCK_MONOTONIC);
@@ -181,18 +217,11 @@ static void flush_all(recorder *r)
         if (!r->spaces.v[i]->batch) continue;
         recorder_flush(r, r->spaces.v[i]);
         if (clock_of(CLOCK_MONOTONIC) - drained < DRAIN_MS * NS_PER_MS) continue;
-        drain(r);
+        drain_meanwhile(r);
         drained = clock_of(CLOCK_MONOTONIC);
     }
     r->flushed_at = due;
     malloc_trim(0); /* a recorder runs for months; its peaks should not stay */
-}
-
-/* Closes the files of programs, of which a busy machine has thousands over time. */
-static void drop_files(recorder *r)
-{
-    for (size_t i = 0; i < r->spaces.n; i++) space_drop_rules(r->spaces.v[i]);
-    table_files_reset(r->world.files);
 }
 
 static void pass(recorder *r)
@@ -206,6 +235,7 @@ static void pass(recorder *r)
     if (due && r->feed) feed_settle(r->feed, false);
     if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
     if (due || table_files_full(r->world.files)) drop_files(r);
+    release(r);
     for (size_t i = 0; i < r->spaces.n; i++) space_follow(r->spaces.v[i], &r->world);
     count(r);
     pthread_mutex_unlock(&r->lock);
