@@ -94,8 +94,8 @@ static bool next_mark(reading *r, str *before)
     const char *p = s.n ? memmem(s.p, s.n, r->mark, r->n_mark) : NULL;
     if (!p)
         return err_at(r->e, ERR_MALFORMED, r->body.n,
-                      r->out->n ? "the body ends before its closing boundary"
-                                : "the body does not contain its boundary");
+                      r->at ? "the body ends before its closing boundary"
+                            : "the body does not contain its boundary");
     *before = (str){s.p, (size_t)(p - s.p)};
     r->at += before->n + r->n_mark;
     return true;

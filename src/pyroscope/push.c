@@ -98,7 +98,7 @@ static bool take_series(reading *r, pb_cur all)
     return pb_ok(&c);
 }
 
-bool pyro_push_read(const push_request *in, ledger *l, arena *a, model *out, err *e)
+bool push_request_read(const push_request *in, ledger *l, arena *a, model *out, err *e)
 {
     reading r = {.in = in, .left = in->max_bytes, .l = l, .a = a, .e = e};
     pb_cur c = pb_open(in->message.p, in->message.n, e);

@@ -20,4 +20,4 @@ enum { PUSH_MAX_PROFILES = 4096 };
 
 /* Decodes a request into one model in `a`, whose strings may view the message. Errors have the path
  * "series[1].samples[0].raw_profile". */
-NODISCARD bool pyro_push_read(const push_request *in, ledger *l, arena *a, model *out, err *e);
+NODISCARD bool push_request_read(const push_request *in, ledger *l, arena *a, model *out, err *e);

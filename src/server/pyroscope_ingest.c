@@ -92,7 +92,7 @@ static verdict read_push(const receive_route *r, const http_message *m, const re
     if (v == VERDICT_ACCEPTED && r->json) v = push_of_json(message, o->max_message, a, &message, e);
     if (v != VERDICT_ACCEPTED) return v;
     push_request in = {.message = message, .now = o->arrival, .max_bytes = o->max_message};
-    if (!pyro_push_read(&in, o->ledger, a, &out->doc.model, e)) return failed(e);
+    if (!push_request_read(&in, o->ledger, a, &out->doc.model, e)) return failed(e);
     put_recognised(out, "push");
     return VERDICT_ACCEPTED;
 }
