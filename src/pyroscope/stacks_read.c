@@ -156,7 +156,7 @@ static bool read_trie(reading *r)
         if (r->key.failed)
             return err_at(r->e, ERR_LIMIT, pb_offset(&r->c, r->c.p),
                           "a stack is longer than %zu bytes", r->key.limit);
-        if (value && !add_text(r, (str){r->key.p, r->key.n}, value)) return false;
+        if (value && !add_text(r, r->key.n ? buf_view(&r->key) : STR(""), value)) return false;
         if (!enter(r, children, before)) return false;
         while (r->open.n && !r->open.v[r->open.n - 1].left) r->key.n = r->open.v[--r->open.n].n;
         if (!r->open.n) break;
