@@ -1,7 +1,7 @@
 /* load.c - sends profiles repeatedly, each time with a new id, as gRPC over HTTP/2 or over
  * HTTP/1.1.
  *
- *   bench/load [--http1 | --steady RATE] PORT REQUESTS CONNECTIONS STREAMS FILE...
+ *   bench/load [--http1 | --post PATH TYPE | --steady RATE] PORT REQUESTS CONNECTIONS STREAMS FILE...
  *
  * h2load sends the same bytes every time, which a store recognises as duplicates.  The files are
  * sent in turn; each connection has STREAMS concurrent requests (HTTP/1.1: one).  Prints how many
@@ -58,6 +58,7 @@ typedef struct load {
     message *v;
     size_t n;
     bool http1;
+    const char *path, *type; /* --post; NULL: OTLP */
     uint16_t port;
     uint64_t to_send, streams, next;
     uint64_t run; /* the first half of every id */
@@ -157,6 +158,11 @@ static bool next_request(load *l, request *r)
     *r = (request){.m = &l->v[number % l->n], .number = number};
     memcpy(r->id, &l->run, 8);
     memcpy(r->id + 8, &number, 8);
+    if (l->path) { /* the mark is text */
+        char hex[ID + 1];
+        snprintf(hex, sizeof hex, "%016" PRIx64, l->run + number);
+        memcpy(r->id, hex, ID);
+    }
     if (l->steady) r->moved = move_times(r->m);
     return true;
 }
@@ -283,9 +289,10 @@ static void begin_h1(peer *p)
     p->open = 1;
     p->n_head =
         (size_t)snprintf(p->head, sizeof p->head,
-                         "POST /v1development/profiles HTTP/1.1\r\nhost: localhost\r\n"
-                         "content-type: application/x-protobuf\r\ncontent-length: %zu\r\n\r\n",
-                         p->at.m->n - PREFIX);
+                         "POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-type: %s\r\n"
+                         "content-length: %zu\r\n\r\n",
+                         p->of->path ? p->of->path : "/v1development/profiles",
+                         p->of->path ? p->of->type : "application/x-protobuf", p->at.m->n - PREFIX);
 }
 
 /* Sends the rest of: header, message up to the id, id, remaining message. */
@@ -505,10 +512,13 @@ int main(int argc, char **argv)
     load l = {.http1 = argc > 1 && !strcmp(argv[1], "--http1"),
               .steady = argc > 2 && !strcmp(argv[1], "--steady")};
     if (l.steady) l.rate = strtod(argv[2], NULL);
-    argc -= l.http1 + 2 * l.steady, argv += l.http1 + 2 * l.steady;
+    if (argc > 3 && !strcmp(argv[1], "--post")) l.path = argv[2], l.type = argv[3];
+    int n_options = l.path ? 3 : l.http1 + 2 * l.steady;
+    l.http1 |= l.path != NULL;
+    argc -= n_options, argv += n_options;
     if (argc < 6)
-        return fprintf(stderr, "usage: load [--http1 | --steady RATE] PORT REQUESTS CONNECTIONS "
-                               "STREAMS FILE...\n"),
+        return fprintf(stderr, "usage: load [--http1 | --post PATH TYPE | --steady RATE] PORT "
+                               "REQUESTS CONNECTIONS STREAMS FILE...\n"),
                2;
     l.port = (uint16_t)strtoul(argv[1], NULL, 10);
     l.to_send = strtoull(argv[2], NULL, 10), l.streams = strtoull(argv[4], NULL, 10);
