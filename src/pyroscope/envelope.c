@@ -4,6 +4,7 @@
 
 #include "pyroscope/envelope_links.h"
 #include "pyroscope/type_id.h"
+#include "base/hash.h"
 #include "base/time.h"
 #include "wire/carried.h"
 #include "base/ban.h"
@@ -75,10 +76,8 @@ static bool has_key(const keyvalue *kv, size_t n, str key)
     return false;
 }
 
-static bool put_resources(const pyro_envelope *v, model *m, ledger *l, arena *a)
+static bool put_resources(model *m, const keyvalue *kv, size_t n, arena *a)
 {
-    keyvalue kv[PYRO_MAX_LABELS + 2];
-    size_t n = label_attrs(v, kv, l);
     for (size_t i = 0; i < m->resources.n; i++) {
         resource *r = &m->resources.v[i];
         keyvalue *all = arena_new(a, keyvalue, n + r->attrs.n);
@@ -205,13 +204,42 @@ static void put_times(const pyro_envelope *v, model *m)
         if (p->time_unix_nano < YEAR && v->from) p->time_unix_nano = v->from;
         if (!p->duration_nano && v->until > p->time_unix_nano && p->time_unix_nano == v->from)
             p->duration_nano = v->until - v->from;
-        if (i < PROFILE_ID_TYPES) profile_id_derive(v->id, i, p->profile_id);
     }
+}
+
+void pyro_content_add(pyro_content *c, str bytes)
+{
+    XXH128_hash_t h = XXH3_128bits_withSeed(bytes.n ? bytes.p : "", bytes.n, c->low);
+    c->low = h.low64;
+    c->high = hash_mix(c->high, h.high64);
+}
+
+/* Equal bodies of two series, or of two times, have different ids. */
+static void put_ids(const pyro_envelope *v, model *m, const keyvalue *kv, size_t n)
+{
+    uint8_t id[16];
+    pyro_content c = v->content;
+    memcpy(id, v->id, sizeof id);
+    for (size_t i = 0; i < n; i++) {
+        pyro_content_add(&c, kv[i].key);
+        pyro_content_add(&c, any_str(&kv[i].value));
+    }
+    pyro_content_add(&c, v->name);
+    uint64_t when[2] = {m->profiles.n ? m->profiles.v[0].time_unix_nano : 0,
+                        m->profiles.n ? m->profiles.v[0].duration_nano : 0};
+    pyro_content_add(&c, (str){(const char *)when, sizeof when});
+    if (id_is_zero(id, sizeof id)) memcpy(id, &c, sizeof id);
+    for (size_t i = 0; i < m->profiles.n && i < PROFILE_ID_TYPES; i++)
+        profile_id_derive(id, i, m->profiles.v[i].profile_id);
 }
 
 bool pyro_envelope_apply(const pyro_envelope *v, model *m, ledger *l, arena *a, err *e)
 {
+    keyvalue kv[PYRO_MAX_LABELS + 2];
+    size_t n = label_attrs(v, kv, l);
     put_times(v, m);
-    return (put_resources(v, m, l, a) && put_names(v, m, a) && pyro_envelope_links(v->jfr, m, a)) ||
+    put_ids(v, m, kv, n);
+    return (put_resources(m, kv, n, a) && put_names(v, m, a) &&
+            pyro_envelope_links(v->jfr, m, a)) ||
            arena_spent(a, e);
 }

@@ -12,14 +12,25 @@
 #include "pyroscope/series_labels.h"
 #include "pyroscope/labels_snapshot.h"
 
+/* A hash of bytes that arrived: 128 bits, the same in every run. */
+typedef struct pyro_content {
+    uint64_t low, high;
+} pyro_content;
+
+/* Adds bytes to the hash. */
+void pyro_content_add(pyro_content *c, str bytes);
+
 typedef struct pyro_envelope {
     str app;          /* name of the application; empty: none, as in PushRequest */
     str name;         /* profile name; empty: pyro_type_of derives one from each type */
     const str *names; /* by profile, instead of `name`; NULL: none */
     str spy;
     pyro_labels labels;
-    uint64_t from, until;       /* Unix ns, for profiles without a time; 0: unknown */
-    uint8_t id[16];             /* profile id of the whole body; all zero: none */
+    uint64_t from, until; /* Unix ns, for profiles without a time; 0: unknown */
+    /* The profile id of the whole body; all zero: derived from `content`, labels, name and time, so
+     * that a repeated request is recognised without a hash over its samples. */
+    uint8_t id[16];
+    pyro_content content;       /* of the body */
     const labels_snapshot *jfr; /* NULL: none */
 } pyro_envelope;
 

@@ -237,6 +237,16 @@ static bool read_form(reading *r, const char *form)
     return r->is_form ? read_pprof_form(r) : read_pprof(r, r->in->body, (str){0}, (str){0});
 }
 
+/* Hashes the parts of a form without its boundaries, which differ when a client repeats it. */
+static void hash_body(reading *r)
+{
+    pyro_content_add(&r->v.content, r->is_form ? (str){0} : r->in->body);
+    for (size_t i = 0; r->is_form && i < r->parts.n; i++) {
+        pyro_content_add(&r->v.content, r->parts.part[i].name);
+        pyro_content_add(&r->v.content, r->parts.part[i].body);
+    }
+}
+
 bool pyro_ingest_read(const pyro_ingest *in, ledger *l, arena *a, pyro_ingested *out, err *e)
 {
     reading r = {.in = in, .l = l, .a = a, .out = out, .e = e};
@@ -251,6 +261,7 @@ bool pyro_ingest_read(const pyro_ingest *in, ledger *l, arena *a, pyro_ingested 
     out->form = form_of(&r);
     if (!in->body.n) return true;
     if (r.is_form && !multipart_parse(in->content_type, in->body, &r.parts, e)) return false;
+    hash_body(&r);
     return read_form(&r, out->form) &&
            (!out->model.profiles.n || pyro_envelope_apply(&r.v, &out->model, l, a, e));
 }

@@ -53,10 +53,12 @@ static bool take_sample(reading *r, pyro_envelope *v, pb_cur c)
 {
     str bytes = {0};
     memset(v->id, 0, sizeof v->id);
+    v->content = (pyro_content){0};
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number == 1 && pb_expect(&c, &f, 2, "raw_profile")) bytes = pb_bytes(&f);
         if (f.number == 2 && pb_expect(&c, &f, 2, "ID")) take_uuid(pb_bytes(&f), v->id);
     }
+    if (pb_ok(&c) && id_is_zero(v->id, sizeof v->id)) pyro_content_add(&v->content, bytes);
     return pb_ok(&c) && (!bytes.n || add_profile(r, v, bytes));
 }
 
