@@ -324,7 +324,7 @@ static const option_desc all_options[] = {
     {"collapse-library", 0, OPTION_TEXT, AT(collapse_library), QUERIES, "PATTERN", NULL,
      "Show adjacent frames of a matching binary as one frame."},
     {"collapse-recursion", 0, OPTION_TEXT, AT(collapse_recursion), QUERIES, "PATTERN", NULL,
-     "Show all calls of a matching function in a stack as one, without what was called in "
+     "Show all calls of a matching function in a stack as one, without the calls in "
      "between."},
     {"collapse-direct-recursion", 0, OPTION_TEXT, AT(collapse_direct_recursion), QUERIES, "PATTERN",
      NULL, "Show adjacent calls of a matching function by itself as one frame."},

@@ -11,7 +11,7 @@
  *   begins_with  stacks whose outermost frames have these labels; ends_with: innermost frames,
  *                as they are after the other options
  *   collapse_library    adjacent frames of a matching binary become one frame, "[libc.so.6]"
- *   collapse_recursion  all calls of a matching function become one, without what was called in
+ *   collapse_recursion  all calls of a matching function become one, without the calls in
  *                       between: a b c b d is a b d
  *   collapse_direct_recursion  adjacent calls of a matching function by itself become one frame
  *   focus_category      removes frames of other categories (profile.frame.type: kernel, jvm, ...)

@@ -23,7 +23,7 @@ void api_saved_close(api_saved *a);
 bool api_saved_has(const http_message *m);
 /* Returns whether the request changes the list. */
 bool api_saved_changes(const http_message *m);
-/* Responds to x, now or later.  `changes` says what a change requires: "open", "token", or "none"
+/* Responds to x, now or later.  `changes` is the requirement of a change: "open", "token", or "none"
  * when nobody may change the list. */
 void api_saved_request(api_saved *a, http_exchange *x, const char *changes);
 void api_saved_gone(http_exchange *x);

@@ -21,7 +21,7 @@ struct adhoc {
     size_t n, bytes;
 };
 
-/* ---- the shelf ---- */
+/* ---- the list of files ---- */
 
 adhoc *adhoc_open(err *e)
 {

@@ -138,7 +138,7 @@ static void put_empty(const pyro_type *t, buf *b)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) pb_put_bytes(b, 6, texts[i]);
 }
 
-/* A partial profile says so in a comment, which is an index of a string. */
+/* A comment has the reason why the profile is partial.  It is an index of a string. */
 static void put_comment(const query *k, buf *b)
 {
     err e = {0};

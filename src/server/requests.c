@@ -111,7 +111,7 @@ static right right_of(const server *s, const http_message *m)
                                                                                   : RIGHT_READ;
 }
 
-/* What a change of the saved selections requires (server/api_saved.h). */
+/* Returns the requirement for changes of the saved selections (server/api_saved.h). */
 static const char *changes_of(const server *s)
 {
     if (!guard_has(s->guard, RIGHT_WRITE)) return "open";

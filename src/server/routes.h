@@ -45,7 +45,7 @@ typedef enum api_kind {
     X(COLLAPSE_LIBRARY, "collapse_library", API_TEXT, "libc.so",                                   \
       "adjacent frames of a matching binary become one frame")                                     \
     X(COLLAPSE_RECURSION, "collapse_recursion", API_TEXT, "walk",                                  \
-      "all calls of a matching function become one, without what was called in between")           \
+      "all calls of a matching function become one, without the calls in between")                 \
     X(COLLAPSE_DIRECT_RECURSION, "collapse_direct_recursion", API_TEXT, "walk",                    \
       "adjacent calls of a matching function by itself become one frame")                          \
     X(FOCUS_CATEGORY, "focus_category", API_TEXT, "kernel",                                        \

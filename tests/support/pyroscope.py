@@ -72,7 +72,7 @@ class Message:
         return self.entry('attribute_table', (key, value), key_strindex=self.string(key), value=otlp.AnyValue(string_value=value))
 
     def profile(self, resource, kind, period, rows, profile_id, values=None):
-        """values: what is stored for each row; by default its value."""
+        """values: the stored value of each row; by default its own."""
         r = self.m.resource_profiles.add()
         for key, value in resource.items():
             r.resource.attributes.add(key=key, value=otlp.AnyValue(string_value=value))

@@ -232,7 +232,7 @@ async function boxColours(page) {
 }
 
 async function noise(url, page) {
-    await check('comparison: frames that changed by less than the noise of sampling are grey, as the legend says', async () => {
+    await check('comparison: frames that changed by less than the noise of sampling are grey, as in the legend', async () => {
         for (const [name, before, after] of CHANGES) {
             await sendLoop(url, 'noise', name, before, BEFORE);
             await sendLoop(url, 'noise', name, after, AFTER);

@@ -54,9 +54,9 @@ async function tests() {
     });
     const queried = (path) => sent.filter((r) => r.path === path);
 
-    await check('a tree that is too large is cut: the total is exact, what is missing is named', async () => {
+    await check('a tree that is too large is cut: the total is exact, the missing part is named', async () => {
         await open(page, url, ALL);
-        await there(page, '[data-folded]', 'nothing is said about the missing part');
+        await there(page, '[data-folded]', 'the page does not mention the missing part');
         await totalIs(page, whole.total, 'total');
         same(queried('export').length, 0, 'exports');
         same(queried('tree').length, 1, 'queries of trees');
@@ -64,11 +64,11 @@ async function tests() {
         must((await folded(page)) > 0 && (await folded(page)) < whole.total, `${await folded(page)} of ${whole.total} is missing`);
         await shot(page, 'big-cut');
     });
-    await check('a zoom loads what is missing below it, once; the search and the sums include it', async () => {
+    await check('a zoom loads the missing nodes below it, once; the search and the sums include it', async () => {
         const part = 'part 20 \\ (x)',
             leaf = `leaf 7 of kind_20_${KINDS - 1}`,
             before = await folded(page);
-        must(/^0 · .*of what is loaded/.test(await found(page, leaf)), 'the leaf is loaded already');
+        must(/^0 · .*of the loaded part/.test(await found(page, leaf)), 'the leaf is loaded already');
         await found(page, part);
         await page.keyboard.press('Enter');
         await inAddress(page, 'zoom=', 'no zoom');
@@ -91,7 +91,7 @@ async function tests() {
         await page.goForward();
         same(queried('tree').length, 2, 'queries of trees after moving in the history');
     });
-    await check('a link to a zoom loads it at once; what was not cut is shown whole', async () => {
+    await check('a link to a zoom loads it at once; a small subtree is shown whole', async () => {
         const link = page.url();
         sent = [];
         await page.goto('about:blank');

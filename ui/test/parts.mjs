@@ -78,7 +78,7 @@ async function sumShown(page, inputs) {
 /** Inputs that are several files: kiln adds up their profiles of equal type and resource. */
 export async function addedShown(page, inputs) {
     await sumShown(page, inputs);
-    same(await page.$('[data-do=one]'), null, 'single profiles of what was added up');
+    same(await page.$('[data-do=one]'), null, 'single profiles of a sum');
     await page.selectOption('[data-do=resource]', 'cart');
     await totalIs(page, 6, 'the other resource');
     await page.selectOption('[data-do=resource]', '');

@@ -244,7 +244,7 @@ export async function shareLive(page, url) {
         const report = await newPage();
         await report.goto(`file://${await downloaded(page, 'html')}`);
         await there(report, '.view canvas', 'no graph in the report');
-        await textIs(report, 'h1', /against/, 'the report is no comparison');
+        await textIs(report, 'h1', /against/, 'the report does not compare');
         same(await total(report), after, 'this side in the report');
         await report.close();
         await page.keyboard.press('Escape');

@@ -75,7 +75,7 @@ static void test_bad(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *says;
+        const char *text, *reason;
     } cases[] = {
         {"{\"format\":\"PROFILE_FORMAT_PNG\"}", "no value of this name"},
         {"{\"start\":\"x\"}", "x"},
@@ -88,7 +88,7 @@ static void test_bad(void **state)
         read_result x;
         assert_false(from_json(&x, &pyro_stacktraces, cases[i].text));
         assert_int_equal(x.e.code, ERR_MALFORMED);
-        if (!strstr(x.e.msg, cases[i].says)) fail_msg("%s: %s", cases[i].text, x.e.msg);
+        if (!strstr(x.e.msg, cases[i].reason)) fail_msg("%s: %s", cases[i].text, x.e.msg);
         done(&x);
     }
 }

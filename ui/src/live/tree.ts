@@ -106,18 +106,18 @@ export function lacks(t: CutTree, labels: string[]): boolean {
 
 const same = (a: Node, b: Node): boolean => a.label === b.label && a.file === b.file && a.mapping === b.mapping;
 
-/** Replaces what is below a path of labels. Nodes of other paths stay as they are. */
-function graft(old: Node, more: Node, labels: string[], depth: number): Node {
+/** Replaces the nodes below a path of labels. Nodes of other paths stay as they are. */
+function replaceBelow(old: Node, more: Node, labels: string[], depth: number): Node {
     if (depth === labels.length) return more;
     const children = old.children.filter((c) => c.label !== labels[depth]);
     for (const m of named(more, labels[depth])) {
         const before = old.children.find((c) => same(c, m));
-        children.push(before ? graft(before, m, labels, depth + 1) : m);
+        children.push(before ? replaceBelow(before, m, labels, depth + 1) : m);
     }
     return { ...old, children };
 }
 
-/** Queries what is below a path of labels, and returns the tree with it. null: the data have changed meanwhile. */
+/** Queries the nodes below a path of labels, and returns the tree with it. null: the data have changed meanwhile. */
 export async function deeper(
     t: CutTree,
     labels: string[],
@@ -127,7 +127,7 @@ export async function deeper(
     const a = await query({ ...where, below: labels.map(escaped).join(';') }, signal),
         more = nodesOf(a);
     if (more.total !== t.root.total) return null;
-    return measure({ ...t, root: graft(t.root, more, labels, 0) });
+    return measure({ ...t, root: replaceBelow(t.root, more, labels, 0) });
 }
 
 // ---- as a dataset ----

@@ -19,7 +19,7 @@ export type Kind =
     | 'drop' // drops stacks with the function
     | 'collapse' // removes everything that the function calls; it gets the values
     | 'resource' // adjacent frames of a library become one
-    | 'recursion' // all calls of the function become one, without what was called in between
+    | 'recursion' // all calls of the function become one, without the calls in between
     | 'direct'; // direct calls of the function by itself become one
 
 export interface Transform {

@@ -42,7 +42,7 @@ export function SearchBox(p: SearchBoxProps) {
                         {at ? `${at}/` : ''}
                         {list.length} ·{' '}
                         <span class="share">{p.found.total === null ? '…' : percent(p.found.total, p.whole)}</span>
-                        {p.partly && ' of what is loaded'}
+                        {p.partly && ' of the loaded part'}
                     </output>
                     <button
                         class="icon"
