@@ -519,7 +519,7 @@ static void respond_http(const receive_route *r, unsigned status, grpc_code code
 {
     str type = r->json ? STR("application/json") : STR("application/x-protobuf");
     out->status = status;
-    if (r->dialect) type = r->dialect->write(r, code, text, &out->body);
+    if (r->dialect) type = r->dialect->write(r, code, text, &out->status, &out->body);
     if (type.n) add(out->head, &out->n_head, STR("content-type"), type);
     if (code == GRPC_OK) add_recognised(got, out);
     if (r->dialect)

@@ -137,6 +137,6 @@ struct receive_dialect {
     verdict (*read)(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
                     received *out, err *e);
     /* Appends the body of an HTTP response and returns its content type; empty: no body.  `text` is
-     * the message of a failure. */
-    str (*write)(const receive_route *r, grpc_code code, str text, buf *body);
+     * the message of a failure.  May change the status. */
+    str (*write)(const receive_route *r, grpc_code code, str text, unsigned *status, buf *body);
 };

@@ -13,6 +13,7 @@
 #pragma once
 #include "base/str.h"
 #include "base/vec.h"
+#include "pyroscope/type_id.h"
 #include "query/pattern.h"
 
 enum {
@@ -20,7 +21,7 @@ enum {
     PYRO_MATCHERS_MAX = 128,         /* matchers of all selectors of a request */
 };
 
-#define PYRO_METRIC_NAME STR("__name__")
+#define PYRO_METRIC_NAME STR(PYRO_NAME)
 
 typedef enum pyro_op {
     PYRO_IS,

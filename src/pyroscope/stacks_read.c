@@ -121,8 +121,9 @@ static bool read_lines(reading *r, str bytes)
 /* The head of a node: its bytes, its value, and the number of its children. */
 static bool node(reading *r, str *name, int64_t *value, uint64_t *children)
 {
-    uint64_t n, v;
+    uint64_t n = 0, v = 0;
     const uint8_t *at = r->c.p;
+    *name = (str){0}, *value = 0, *children = 0;
     if (!pb_varint(&r->c, &n)) return false;
     if (n > (uint64_t)(r->c.end - r->c.p))
         return pb_fail(&r->c, at, "a name of %" PRIu64 " bytes, but %zu are left", n,

@@ -23,6 +23,11 @@ static bool has_type(const http_message *m, const char *type)
     return v.n >= n && !strncasecmp(v.p, type, n) && (v.n == n || v.p[n] == ';' || v.p[n] == ' ');
 }
 
+static bool is_web(const http_message *m)
+{
+    return has_type(m, "application/grpc-web") || has_type(m, "application/grpc-web+proto");
+}
+
 /* ---- reading ---- */
 
 static verdict failed(const err *e)
@@ -83,12 +88,13 @@ static verdict read_push(const receive_route *r, const http_message *m, const re
                          arena *a, received *out, err *e)
 {
     str message;
-    if (!r->grpc && !r->json && !has_type(m, "application/proto")) {
+    bool framed = r->grpc || is_web(m);
+    if (!framed && !r->json && !has_type(m, "application/proto")) {
         err_set(e, ERR_UNSUPPORTED, "send application/proto, application/json or gRPC");
         return VERDICT_MEDIA;
     }
-    verdict v = r->grpc ? receive_open_grpc(m, o->max_message, a, &message, e)
-                        : open_body(m, o->max_message, a, &message, e);
+    verdict v = framed ? receive_open_grpc(m, o->max_message, a, &message, e)
+                       : open_body(m, o->max_message, a, &message, e);
     if (v == VERDICT_ACCEPTED && r->json) v = push_of_json(message, o->max_message, a, &message, e);
     if (v != VERDICT_ACCEPTED) return v;
     push_request in = {.message = message, .now = o->arrival, .max_bytes = o->max_message};
@@ -116,25 +122,54 @@ static str write_error(grpc_code code, str text, buf *body)
     return STR("application/json");
 }
 
-static str write_ingest(const receive_route *r, grpc_code code, str text, buf *body)
+static str write_ingest(const receive_route *r, grpc_code code, str text, unsigned *status,
+                        buf *body)
 {
-    (void)r;
+    (void)r, (void)status;
     return code == GRPC_OK ? (str){0} : write_error(code, text, body);
 }
 
 /* The response message is empty. */
-static str write_push(const receive_route *r, grpc_code code, str text, buf *body)
+static str write_push(const receive_route *r, grpc_code code, str text, unsigned *status, buf *body)
 {
+    (void)status;
     if (code != GRPC_OK) return write_error(code, text, body);
     if (!r->json) return STR("application/proto");
     buf_z(body, "{}");
     return STR("application/json");
 }
 
+static void put_frame(buf *body, uint8_t first, str bytes)
+{
+    uint8_t prefix[GRPC_PREFIX];
+    grpc_put_prefix(prefix, false, (uint32_t)bytes.n);
+    prefix[0] = first;
+    buf_put(body, prefix, sizeof prefix);
+    buf_str(body, bytes);
+}
+
+/* gRPC-Web: the status is a frame of the body. */
+static str write_web(const receive_route *r, grpc_code code, str text, unsigned *status, buf *body)
+{
+    enum { TRAILER = 0x80 };
+    buf b = {0}, encoded = {0};
+    (void)r;
+    *status = 200;
+    if (code == GRPC_OK) put_frame(body, 0, (str){0});
+    buf_printf(&b, "grpc-status: %d\r\n", (int)code);
+    grpc_put_message_text(&encoded, text);
+    if (text.n) buf_printf(&b, "grpc-message: %.*s\r\n", STR_ARG(buf_view(&encoded)));
+    put_frame(body, TRAILER, buf_view(&b));
+    buf_free(&b);
+    buf_free(&encoded);
+    return STR("application/grpc-web+proto");
+}
+
 /* ---- routes ---- */
 
 static const receive_dialect ingest_dialect = {read_ingest, write_ingest};
 static const receive_dialect push_dialect = {read_push, write_push};
+static const receive_dialect web_dialect = {read_push, write_web};
 
 bool pyroscope_ingest_route(const http_message *m, receive_route *out)
 {
@@ -147,6 +182,8 @@ bool pyroscope_ingest_route(const http_message *m, receive_route *out)
                            .grpc = push && grpc,
                            .json = push && has_type(m, "application/json"),
                            .package = "",
-                           .dialect = push ? &push_dialect : &ingest_dialect};
+                           .dialect = !push       ? &ingest_dialect
+                                      : is_web(m) ? &web_dialect
+                                                  : &push_dialect};
     return true;
 }
