@@ -1,6 +1,6 @@
 /* Requests of Pyroscope's senders: names, forms, labels of JFR recordings, stacks, and whole requests.
  * The first byte selects the decoder. A decoder returns a result that agrees with a simpler one, or an
- * error with an offset inside its input. What a request becomes can be stored: it has a service and
+ * error with an offset inside its input. The result of a request can be stored: it has a service and
  * names, and is strict OTLP. */
 #include "pyroscope/ingest.h"
 #include "pyroscope/ingest_query.h"

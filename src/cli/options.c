@@ -404,7 +404,7 @@ static const option_desc all_options[] = {
      "Draw a heat map: one column per second, with time within the second from bottom to top."},
     {"source", 0, OPTION_FLAG, AT(source), IN(FLAME), NULL, NULL,
      "HTML: include the source files of the profile that are below the directories of "
-     "--source-path, at most 4 MiB. Whoever has the report can read them."},
+     "--source-path, at most 4 MiB. Anyone who has the report can read them."},
     {"source-path", 0, OPTION_TEXT, AT(source_path), IN(LIST) | IN(FLAME), "DIRS", NULL,
      "Directories to search for source files, separated by : (default: the current directory)."},
     {"trim-path", 0, OPTION_TEXT, AT(trim_path), IN(LIST) | IN(FLAME), "DIRS", NULL,

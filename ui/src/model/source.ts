@@ -90,7 +90,7 @@ export interface SourceLink {
     trim: string; // prefix of paths
 }
 
-/** The address of a line; '' if the template names an attribute that is not known, or is no web address. */
+/** The address of a line; '' if the template names an attribute that is not known, or is not a web address. */
 export function sourceUrl(l: SourceLink, attributes: ReadonlyMap<string, string>, file: string, line: number): string {
     const path = (l.trim && file.startsWith(l.trim) ? file.slice(l.trim.length) : file).replace(/^\/+/, '');
     if (!path || /(^|\/)\.\.?(\/|$)/.test(path)) return '';
