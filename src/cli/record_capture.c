@@ -63,8 +63,8 @@ static void on_note(void *ctx, const char *text) { cli_note(((record_run *)ctx)-
 
 bool record_open(record_run *x, err *e)
 {
-    /* Large blocks go back to the system when they are freed: a recorder runs for months. */
-    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    /* Blocks of 32 KiB go back to the system when they are freed: a recorder runs for months. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 10);
     x->o.config = &x->r.config;
     x->o.max_frames = x->r.config.max_frames;
     x->o.name = on_name;

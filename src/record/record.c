@@ -21,8 +21,8 @@
 
 enum {
     DRAIN_MS = 100,
-    BATCHES_BYTES = 8 << 20,    /* of all batches; beyond it all are delivered */
-    RESIDENT_BYTES = 64 << 20,  /* beyond it, memory is returned to the system */
+    BATCHES_BYTES = 6 << 20,    /* of all batches; beyond it all are delivered */
+    RESIDENT_BYTES = 56 << 20,  /* beyond it, memory is returned to the system */
     RELEASE_NS = 300 * 1000000, /* least time between two releases */
     FRAMES_MAX = 1024,
     KERNEL_FRAMES = BPF_FRAMES_MAX,

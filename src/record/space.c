@@ -20,7 +20,7 @@
 
 enum {
     SPACE_BYTES = 16 << 20,
-    BATCH_BYTES = 4 << 20,
+    BATCH_BYTES = 2 << 20,
     READ_MAPS_NS = 100 * 1000000, /* least time between readings of /proc/PID/maps */
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
     STATUS_BYTES = 1 << 20,       /* a process may have 65536 groups */
