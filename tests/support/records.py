@@ -92,6 +92,18 @@ class Program:
         if wait:
             self.words('done')
 
+    def cpu(self):
+        """CPU time in s."""
+        with open('/proc/%d/stat' % self.pid, encoding='utf-8') as f:
+            return sum(map(int, f.read().rpartition(')')[2].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+
+    def compute(self, seconds):
+        """Waits until the program has used this much CPU time from now."""
+        start, end = self.cpu(), time.monotonic() + HANG
+        while self.cpu() - start < seconds:
+            need(self.process.poll() is None and time.monotonic() < end, 'the program does not run')
+            time.sleep(.02)
+
     def total(self):
         return self.found('total')[-1][0]
 
