@@ -12,6 +12,7 @@ enum { NAME_COLUMNS = 60 };
 const char *verdict_percent(double part, bool sign, char out[VERDICT_PERCENT])
 {
     double x = 100 * part, size = fabs(x);
+    if (size < 0.005) x = size = 0; /* the rest of a subtraction, such as -1.1e-14 */
     if (!isfinite(part))
         snprintf(out, VERDICT_PERCENT, "new");
     else
