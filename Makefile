@@ -10,7 +10,7 @@ TORTURE_S ?= 1800
 DIFF_PAIRS ?= 50
 SOAK_MIN ?= 60
 
-.PHONY: build run test test-real test-install test-diff test-page bench soak fuzz torture mutate lint format asan tsan coverage install uninstall clean help
+.PHONY: build run test test-real test-install test-diff test-page screenshots bench soak fuzz torture mutate lint format asan tsan coverage install uninstall clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -62,6 +62,11 @@ test-page: ## axe-core on every view, light and dark, wide and narrow; transform
 	@KILN=build/kiln KILN_SRC=. node ui/test/axe.mjs
 	@KILN=build/kiln KILN_SRC=. KILN_EVERY_FILE=1 node ui/test/transforms.mjs
 	@KILN=build/kiln KILN_SRC=. KILN_EVERY_FILE=1 node ui/test/flow.mjs
+
+screenshots: ## pictures of every view of the page for docs/img, of the example service (2 min; as root, for waits)
+	@tools/need test
+	@tools/build gcc
+	@KILN=build/kiln KILN_SRC=. KILN_BUILD=build node ui/test/screenshots.mjs
 
 mutate: ## deliberate bugs, one at a time: the tests must notice each of them (20 min)
 	@tools/need test
