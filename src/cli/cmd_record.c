@@ -126,14 +126,16 @@ static bool choose_target(record_run *x, err *e)
 
 /* ---- the recording ---- */
 
-static void write_results(record_run *x)
+static void deliver(record_run *x)
 {
     run *r = &x->r;
     err e = {0};
+    run_close_exporter(r);
     if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
     run_write_files(r);
     run_summarize(r, record_print, record_print_json);
     run_send_file(r);
+    cli_flush(r->c); /* the program may run on */
 }
 
 static exit_code finish(record_run *x, bool ran)
@@ -161,7 +163,9 @@ static bool execute(record_run *x)
     err e = {0};
     r->tmp = temp_open("kiln-record", &e);
     bool ran = r->tmp && run_config(r, &e) && run_open_exporter(r, &e) && record_open(x, &e);
+    x->deliver = deliver;
     ran = ran && (x->has_program ? record_program(x, &e) : record_wait(x, &e));
+    if (ran && !x->runs_on) deliver(x);
     run_close_exporter(r);
     if (!ran) cli_fail_err(r->c, NULL, &e);
     if (!ran && r->end.start_ns && !r->end.pid) r->c->worst = EXIT_CANNOT_RUN; /* exec failed */
@@ -184,7 +188,6 @@ exit_code cmd_record(cli *c)
         cli_fail_err(c, NULL, &e);
     }
     bool ran = ok && run_can_write(&x.r) && execute(&x);
-    if (ran) write_results(&x);
     return finish(&x, ran);
 }
 
@@ -210,6 +213,5 @@ exit_code record_instead(cli *c, const char *path, str title, const char *why)
     ok = ok && record_options(&x, &e) && run_choose_files(&x.r, title, &e);
     if (!ok) cli_fail_err(c, NULL, &e);
     bool ran = ok && run_can_write(&x.r) && execute(&x);
-    if (ran) write_results(&x);
     return finish(&x, ran);
 }

@@ -219,7 +219,8 @@ static const option_desc all_options[] = {
      "Record only threads with this name (the first 15 bytes count); `NAME*`: those whose name "
      "begins so."},
     {"duration", 'd', OPTION_TEXT, AT(duration), IN(RECORD), "TIME", NULL,
-     "Stop after this time, such as 30s. Default: until ^C, or until the processes have ended."},
+     "End the recording after this time, such as 30s; a PROGRAM runs on. Default: until ^C, or "
+     "until the processes have ended."},
     {"off-cpu", 0, OPTION_FLAG, AT(off_cpu), IN(RECORD), NULL, NULL,
      "Also record each wait of each thread with its stack, start, duration and reason (needs "
      "root, or CAP_BPF and CAP_PERFMON)."},

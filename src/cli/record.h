@@ -17,6 +17,9 @@ typedef struct record_run {
     uint64_t duration_ns; /* 0: until ^C or the end */
     uint64_t ran_ns;
     bool has_program;
+    /* Called in record_program when the recording ended before the program: delivers the results. */
+    void (*deliver)(struct record_run *x);
+    bool runs_on; /* that was the case */
     bool interrupted;
     bool stops_blocked; /* until record_release */
     sigset_t before;
@@ -30,7 +33,7 @@ NODISCARD bool record_options(record_run *x, err *e);
 NODISCARD bool record_open(record_run *x, err *e);
 /* Records until ^C, the time limit, or the end of all processes. */
 NODISCARD bool record_wait(record_run *x, err *e);
-/* Runs the program r.path under the recorder. */
+/* Runs the program r.path under the recorder, to its end.  The recording may end before. */
 NODISCARD bool record_program(record_run *x, err *e);
 /* Call it when the results are written: until then, SIGTERM and SIGHUP wait. */
 void record_release(record_run *x);

@@ -190,6 +190,18 @@ static void *keep_gate(void *ctx)
     return NULL;
 }
 
+/* The recording ends by its duration.  The program goes on, as it would without kiln. */
+static void end_before_program(void *ctx)
+{
+    record_run *x = ctx;
+    recorder_stop(x->recorder, &x->all);
+    x->ran_ns = x->all.ran_ns;
+    x->runs_on = true;
+    recorder_close(x->recorder);
+    x->recorder = NULL;
+    x->deliver(x);
+}
+
 static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
 {
     cli *c = x->r.c;
@@ -204,7 +216,10 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
                     .ignored = c->ignored,
                     .gated = true,
                     .announce = announce[1],
-                    .gate = gate[0]};
+                    .gate = gate[0],
+                    .due = x->duration_ns ? end_before_program : NULL,
+                    .ctx = x,
+                    .due_ns = x->duration_ns};
     /* The thread must not take the SIGCHLD that child_run() waits for. */
     sigset_t before;
     map_guard_block_signals(&before);
@@ -215,6 +230,7 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
     close(announce[1]); /* ends the thread if there was no child */
     announce[1] = -1;
     pthread_join(thread, NULL);
+    if (x->runs_on) return true;
     x->ran_ns = x->r.end.run_ns;
     (void)block_stops(x);
     recorder_stop(x->recorder, &x->all);

@@ -21,7 +21,7 @@ static void put_head(run *r)
     bool color = r->c->term.color;
     buf_printf(b, "%skiln:%s ", paint_on(color, PAINT_BOLD), paint_on(color, PAINT_OFF));
     text_clipped(b, r->title, 60);
-    buf_printf(b, x->has_program ? " ran for %s" : " recorded for %s",
+    buf_printf(b, x->has_program && !x->runs_on ? " ran for %s" : " recorded for %s",
                human_duration(x->ran_ns, t));
     if (x->has_program && r->end.status) {
         buf_printf(b, " and %s", paint_on(color, PAINT_YELLOW));
@@ -98,6 +98,10 @@ static void put_cost(run *r, buf *t)
 static void put_notes(run *r, buf *t)
 {
     const record_run *x = of(r);
+    if (x->runs_on) {
+        buf_z(t, "the program runs on without being recorded; kiln waits for its end");
+        run_item(r, PAINT_DIM, "more", t);
+    }
     if (x->all.user_only) {
         buf_z(t, "CPU time in the kernel is not sampled: kernel.perf_event_paranoid permits "
                  "unprivileged users only samples of user code");

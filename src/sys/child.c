@@ -166,15 +166,31 @@ static void pass_on(child *c, const siginfo_t *s)
         kill(c->pid, s->si_signo);
 }
 
-static void wait_for_end(child *c)
+/* Waits for a signal, at most until o->due is due.  Returns whether there was one. */
+static bool wait_for_signal(const child *c, const child_opts *o, uint64_t start, siginfo_t *s)
 {
+    if (!o) return sigwaitinfo(&c->taken, s) > 0;
+    uint64_t passed = now(CLOCK_MONOTONIC) - start,
+             left = passed < o->due_ns ? o->due_ns - passed : 0;
+    const struct timespec t = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
+    return sigtimedwait(&c->taken, s, &t) > 0;
+}
+
+static void wait_for_end(child *c, const child_opts *o)
+{
+    uint64_t start = now(CLOCK_MONOTONIC);
+    const child_opts *due = o->due ? o : NULL;
     for (siginfo_t s; !c->ended;) {
-        if (sigwaitinfo(&c->taken, &s) < 0) continue;
-        check(c);
-        if (s.si_signo == SIGCHLD)
-            stop_too(c);
-        else
-            pass_on(c, &s);
+        if (wait_for_signal(c, due, start, &s)) {
+            check(c);
+            if (s.si_signo == SIGCHLD)
+                stop_too(c);
+            else
+                pass_on(c, &s);
+        }
+        if (!due || c->ended || now(CLOCK_MONOTONIC) - start < due->due_ns) continue;
+        due->due(due->ctx);
+        due = NULL;
     }
 }
 
@@ -205,7 +221,7 @@ bool child_run(const child_opts *o, child_end *out, err *e)
     *out = (child_end){.start_ns = now(CLOCK_REALTIME)};
     uint64_t begin = now(CLOCK_MONOTONIC);
     if (!start(&c, o, e)) return false;
-    wait_for_end(&c);
+    wait_for_end(&c, o);
     out->run_ns = now(CLOCK_MONOTONIC) - begin;
     forget_signals(&c);
     out->pid = c.pid;

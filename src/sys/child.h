@@ -19,6 +19,11 @@ typedef struct child_opts {
      * answer, because the caller waits for the exec. */
     bool gated;
     int announce, gate;
+    /* If not NULL, called once, due_ns after the start, while the program runs.  Signals wait until
+     * it returns. */
+    void (*due)(void *ctx);
+    void *ctx;
+    uint64_t due_ns;
 } child_opts;
 
 typedef struct child_end {
