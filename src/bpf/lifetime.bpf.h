@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * bpf/lifetime.bpf.h - births and exits of threads, and the iterators over those that exist. */
+ * bpf/lifetime.bpf.h - births and ends of processes, and the iterators over the threads that
+ * exist. */
 #pragma once
 #include "bpf/off_cpu.bpf.h"
 
@@ -16,44 +17,21 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
-/* Returns the time up to which threads are recorded. */
-INLINE uint64_t time_now(void)
+/* The entry outlives the threads of the process, whose last switches still belong to it. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(freed, struct task_struct *t)
 {
-    uint64_t end = ended;
-    return end ? end : bpf_ktime_get_ns();
+    uint32_t tgid = (uint32_t)t->tgid;
+    if (t->pid == t->tgid) bpf_map_delete_elem(&followed, &tgid);
+    return 0;
 }
 
-/* After the end of the recording and before the dump, which finds only threads that exist, the state
- * of a thread is still that at the end. */
-INLINE void report_exit(struct scratch *s, struct task_struct *t, bool last)
-{
-    struct bpf_rec_thread r;
-    struct thread none = {0}, *p = NULL;
-    uint64_t now = time_now();
-    if (with_off_cpu) p = bpf_task_storage_get(&threads, t, 0, 0);
-    if (p) {
-        uint64_t start = ended ? __sync_lock_test_and_set(&p->off_since, 0) : 0;
-        if (start && start < now) end_interval(s, t, p, start, now);
-    }
-    put_thread(&r, BPF_REC_EXIT, t, p ? p : &none, now);
-    if (p) r.rest = claim(p, r.on_ns);
-    r.last = last;
-    bpf_get_current_comm(r.comm, sizeof r.comm);
-    s->n.exits++;
-    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
-        s->n.lost_exits++;
-        s->n.lost_cpu_ns += r.rest;
-    }
-}
-
+/* Without off-CPU intervals; otherwise the last switch of the thread reports its exit. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *t)
 {
     struct scratch *s = SCRATCH(scratch_off);
-    uint32_t tgid = (uint32_t)t->tgid;
-    bool last = t->signal->live.counter == 0;
-    if (s && selects(t)) report_exit(s, t, last);
-    if (last && filter == FILTER_PIDS) bpf_map_delete_elem(&followed, &tgid);
+    if (s && selects(t)) report_exit(s, t, NULL);
     return 0;
 }
 
@@ -89,11 +67,12 @@ int dump_threads(struct bpf_iter__task *ctx)
     struct seq_file *seq = ctx->meta->seq;
     struct bpf_rec_off r;
     struct bpf_rec_thread running;
-    if (!t) return 0;
+    /* A thread that has ended exists until its parent takes notice. */
+    if (!t || (t->__state & TASK_DEAD && !t->on_cpu)) return 0;
     struct thread *p = bpf_task_storage_get(&threads, t, 0, 0);
     if (!p) return 0;
     uint64_t now = time_now(), start = p->off_since;
-    if (!start && !p->on_since) return 0; /* has ended, but its parent does not know yet */
+    if (!start && !p->on_since) return 0; /* it is in its last switch */
     if (!start || p->on_since) {
         put_thread(&running, BPF_REC_RUNNING, t, p, now);
         running.rest = claim(p, running.on_ns);

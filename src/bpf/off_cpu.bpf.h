@@ -64,6 +64,37 @@ INLINE void missed_enter(struct scratch *s, struct task_struct *t, struct thread
     p->on_ns += ran;
 }
 
+/* ---- the end of a thread ---- */
+
+/* Returns the time up to which threads are recorded. */
+INLINE uint64_t time_now(void)
+{
+    uint64_t end = ended;
+    return end ? end : bpf_ktime_get_ns();
+}
+
+/* After the end of the recording and before the dump, which finds only threads that exist, the state
+ * of a thread is still that at the end.  `t` is the current thread; p: NULL without off-CPU
+ * intervals. */
+static __attribute__((noinline)) void report_exit(struct scratch *s, struct task_struct *t,
+                                                  struct thread *p)
+{
+    struct bpf_rec_thread r;
+    uint64_t now = time_now();
+    if (!s) return;
+    uint64_t start = p && ended ? __sync_lock_test_and_set(&p->off_since, 0) : 0;
+    if (start && start < now) end_interval(s, t, p, start, now);
+    put_thread(&r, BPF_REC_EXIT, t, p, now);
+    if (p) r.rest = claim(p, r.on_ns);
+    r.last = t->signal->live.counter == 0;
+    bpf_get_current_comm(r.comm, sizeof r.comm);
+    s->n.exits++;
+    if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
+        s->n.lost_exits++;
+        s->n.lost_cpu_ns += r.rest;
+    }
+}
+
 /* ---- switch-out ---- */
 
 INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t state, uint64_t now)
@@ -120,13 +151,17 @@ int BPF_PROG(off_cpu, bool preempt, struct task_struct *prev, struct task_struct
     struct scratch *s = SCRATCH(scratch_off);
     if (!s) return 0;
     s->n.runs++;
-    bool out = accepts(prev), in = accepts(next);
+    bool out = accepts(prev), in = accepts(next), dead = !preempt && prev_state & TASK_DEAD;
     /* A thread that got another name or cgroup while it ran is not recorded from then on. */
-    if (!out && !ended && (comm_length || filter == FILTER_CGROUP))
+    if (!out && !dead && !ended && (comm_length || filter == FILTER_CGROUP))
         bpf_task_storage_delete(&threads, prev);
-    if (!out && !in) return 0;
+    if (!out && !in && !dead) return 0;
     uint64_t now = bpf_ktime_get_ns();
     if (out) leave(ctx, s, prev, preempt ? 0 : prev_state & STATE_MASK, now);
+    if (dead) {
+        struct thread *p = bpf_task_storage_get(&threads, prev, 0, 0);
+        if (p) report_exit(s, prev, p);
+    }
     if (in) enter(s, next, now);
     return 0;
 }

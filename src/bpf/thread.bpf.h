@@ -81,17 +81,17 @@ INLINE bool may_hand_over(struct thread *p, uint64_t now)
     return count_hand(&p->hands, window, HANDS_THREAD) && count_hand(&all_hands, window, HANDS_MAX);
 }
 
+/* p: NULL without off-CPU intervals. */
 INLINE void put_thread(struct bpf_rec_thread *r, uint32_t kind, struct task_struct *t,
                        const struct thread *p, uint64_t now)
 {
-    *r = (struct bpf_rec_thread){.kind = kind,
-                                 .tgid = (uint32_t)t->tgid,
-                                 .tid = (uint32_t)t->pid,
-                                 .time = now,
-                                 .since = p->since,
-                                 .on_ns = thread_on_ns(p, now),
-                                 .short_count = p->short_count,
-                                 .short_ns = p->short_ns};
+    *r = (struct bpf_rec_thread){
+        .kind = kind, .tgid = (uint32_t)t->tgid, .tid = (uint32_t)t->pid, .time = now};
+    if (!p) return;
+    r->since = p->since;
+    r->on_ns = thread_on_ns(p, now);
+    r->short_count = p->short_count;
+    r->short_ns = p->short_ns;
 }
 
 /* Fills a record with the interval from `start` to `end`. */

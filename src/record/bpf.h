@@ -186,7 +186,7 @@ typedef struct bpf_cost {
     uint32_t insns;    /* instructions that the verifier processed; 0: not known */
 } bpf_cost;
 
-enum { BPF_PROGRAMS = 10 };
+enum { BPF_PROGRAMS = 11 };
 
 /* Fills v[] with the programs that are loaded and returns their number. */
 size_t bpf_run_time(bpf_source *s, bpf_cost v[BPF_PROGRAMS]);

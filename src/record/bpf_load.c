@@ -133,7 +133,9 @@ static bool set_sizes(bpf_source *s, err *e)
     bpf_program__set_autoload(p->progs.received, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.list_threads, s->o.off_cpu);
     bpf_program__set_autoload(p->progs.dump_threads, s->o.off_cpu);
+    bpf_program__set_autoload(p->progs.exited, !s->o.off_cpu);
     bpf_program__set_autoload(p->progs.forked, s->o.filter == BPF_PIDS);
+    bpf_program__set_autoload(p->progs.freed, s->o.filter == BPF_PIDS);
     return true;
 }
 
@@ -340,7 +342,9 @@ static bool list_threads(bpf_source *s, err *e)
 bool bpf_start(bpf_source *s, err *e)
 {
     struct kiln_bpf *p = s->programs;
-    if (!attach(s, p->progs.forked, e) || !attach(s, p->progs.exited, e)) return false;
+    if (!attach(s, p->progs.forked, e) || !attach(s, p->progs.freed, e) ||
+        !attach(s, p->progs.exited, e))
+        return false;
     if (s->o.off_cpu) {
         /* The switches first: the list then adds only threads that did not move meanwhile. */
         if (!attach(s, p->progs.off_cpu, e) || !attach(s, p->progs.waking, e) ||

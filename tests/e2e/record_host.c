@@ -6,6 +6,7 @@
  *     record_host births MS             starts threads until the line arrives; then each computes
  *     record_host sleepers N MS         N threads that sleep, and 4 that compute
  *     record_host forks N USEC          N children, two at a time
+ *     record_host teardown N MIB        N children that use this much memory, one at a time
  *     record_host exec MS PROGRAM       computes, then runs PROGRAM
  *     record_host thread-exec MS PROGRAM  the same in a second thread
  *     record_host pair MS               computes in two functions in turn, 2 : 1
@@ -222,6 +223,27 @@ static int forks(unsigned n, uint64_t us)
     return finish();
 }
 
+/* The kernel needs much of the CPU time of each child after its exit, to free the memory. */
+static int teardown(unsigned n, size_t mib)
+{
+    ready();
+    wait_for_line();
+    for (unsigned i = 0; i < n; i++) {
+        pid_t pid = fork();
+        if (pid < 0) return perror("fork"), 3;
+        if (!pid) {
+            char *p =
+                mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (p == MAP_FAILED) _exit(3);
+            madvise(p, mib << 20, MADV_NOHUGEPAGE);
+            for (size_t at = 0; at < mib << 20; at += 4096) p[at] = 1;
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+    return finish();
+}
+
 static int exec(char *text, uint64_t us, char *program)
 {
     char after[] = "after", name[] = "OTEL_SERVICE_NAME=second",
@@ -404,6 +426,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "births")) return births(first * 1000);
     if (!strcmp(what, "sleepers")) return sleepers(n, second * 1000);
     if (!strcmp(what, "forks")) return forks(n, second);
+    if (!strcmp(what, "teardown")) return teardown(n, second);
     if (!strcmp(what, "exec") && argc > 3) return exec(argv[2], first * 1000, argv[3]);
     if (!strcmp(what, "thread-exec") && argc > 3) return exec_in_thread(argv);
     if (!strcmp(what, "turns")) return turns(first * 1000);
