@@ -47,7 +47,7 @@ static __attribute__((noinline)) void end_interval(struct scratch *s, struct tas
     s->n.intervals++;
     if (bpf_ringbuf_output(&ring, &r, sizeof r, wakeup())) {
         s->n.lost_intervals++;
-        s->n.lost_interval_ns += d;
+        s->n.lost_interval_ns += value; /* with that of the intervals for which it stands */
     }
 }
 

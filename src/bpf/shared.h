@@ -213,7 +213,7 @@ struct bpf_sum {
     X(exits, "threads that ended")                                                                 \
     X(lost_samples, "CPU samples lost: the ring was full")                                         \
     X(lost_intervals, "off-CPU intervals lost: the ring was full")                                 \
-    X(lost_interval_ns, "their time, in ns")                                                       \
+    X(lost_interval_ns, "their value, in ns")                                                      \
     X(lost_cpu_ns, "CPU time of lost samples and exits that no other sample represents, in ns")    \
     X(lost_stacks, "stacks lost: the ring was full")                                               \
     X(lost_attrs, "span attributes lost: the ring was full")                                       \

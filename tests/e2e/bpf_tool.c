@@ -1,11 +1,11 @@
 /* Drives the BPF source without the rest of `kiln record`, for bpf_walk and the benchmarks.
  *
  *     bpf_tool [-okasnvc] [-p PID]... [-g CGROUP] [-C COMM] [-t SECONDS] [-F HZ] [-T TABLE_BYTES]
- *              [-m MIN_NS] [-r RATE] [-w SECONDS]
+ *              [-m MIN_NS] [-r RATE] [-w SECONDS] [-R RING_BYTES] [-i MS]
  *
  * -o off-CPU, -k kernel stacks, -a aggregate, -s ship (compare each walk with unwind_copy), -n do
  * not publish mappings, -v print events, -c no CPU samples, -w wait after each process is
- * published.  Without -p and -g, all processes.  Prints lines `name value...`; "started" when it
+ * published, -i time between two readings of the ring.  Without -p and -g, all processes.  Prints lines `name value...`; "started" when it
  * records.  Exit status 77: BPF is not permitted or not built in. */
 #include "agent/images.h"
 #include "base/time.h"
@@ -337,11 +337,11 @@ int main(int argc, char **argv)
     size_t n_pids = 0;
     double seconds = 1;
     bool publish = true;
-    unsigned wait_s = 0;
+    unsigned wait_s = 0, drain_ms = 20;
     err e = {0};
     bpf_opts o = {.on_cpu = true, .stats = true, .hz = 997, .finish = finish, .finish_ctx = &k};
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int c; (c = getopt(argc, argv, "okasnvcp:t:F:T:m:r:w:g:C:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "okasnvcp:t:F:T:m:r:w:g:C:R:i:")) != -1;) {
         switch (c) {
         case 'o': o.off_cpu = true; break;
         case 'k': o.kernel = true; break;
@@ -359,6 +359,8 @@ int main(int argc, char **argv)
         case 'w': wait_s = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'g': o.cgroup = optarg, o.filter = BPF_CGROUP; break;
         case 'C': o.comm = optarg; break;
+        case 'R': o.ring_bytes = strtoul(optarg, NULL, 10); break;
+        case 'i': drain_ms = (unsigned)strtoul(optarg, NULL, 10); break;
         default: return 2;
         }
     }
@@ -377,7 +379,7 @@ int main(int argc, char **argv)
     printf("started\n");
     k.end_time = now_ns() + (uint64_t)(seconds * 1e9);
     while (now_ns() < k.end_time) {
-        usleep(20 * 1000);
+        usleep(drain_ms * 1000);
         if (!bpf_drain(k.s, on_event, &k, &e)) fail(&e, "drain");
     }
     if (!bpf_dump(k.s, on_event, &k, &e)) fail(&e, "dump");
