@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, JOBS = 64, QUERIES = 32, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
+enum { WORKERS = 2, JOBS = 64, QUERIES = 512, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
 #define DRAIN_NS (10 * NS_PER_S)
 #define CHECK_NS (2 * NS_PER_S)
 #define FORWARD_NS (5 * NS_PER_S) /* time to forward the last requests */
