@@ -5,6 +5,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import {
     browser,
     canvasBox,
@@ -32,7 +33,7 @@ import {
     viewIs,
     WAIT_MS,
 } from './kit.mjs';
-import { manyStacks } from './million.mjs';
+import { manyStacks, useMany } from './million.mjs';
 import { addedShown, mixedShown, partsFile, partsFiles, partsShown } from './parts.mjs';
 import { shareReport } from './share.mjs';
 
@@ -135,6 +136,11 @@ async function person() {
     await check('flame and convert write the same file', async () =>
         must(readFileSync(html).equals(readFileSync(join(dir, 'convert.html'))), 'they differ'),
     );
+    await check('a report of a few stacks weighs less than 150 KB after gzip', async () => {
+        const weight = gzipSync(readFileSync(alone)).length;
+        console.log(`# it weighs ${weight} bytes of gzip`);
+        must(weight > 20000 && weight < 150 * 1024, `it weighs ${weight} bytes`);
+    });
     await check('load: total, tabs, service and time', async () => {
         await open(page, html);
         const total = JSON.parse(run('info', '--json', example)).files[0].profiles[0].total;
@@ -367,69 +373,18 @@ async function million(page, stacks) {
         html = join(dir, 'million.html');
     writeFileSync(otlp, manyStacks(stacks));
     run('flame', otlp, '-o', html);
-    await page.addInitScript(() => {
-        window.steps = [];
-        new MutationObserver(() => {
-            const step = document.querySelector('.loading')?.textContent;
-            if (step && window.steps.at(-1) !== step) window.steps.push(step);
-        }).observe(document, { subtree: true, childList: true, characterData: true });
-    });
-    const cdp = await page.context().newCDPSession(page);
-    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
-    await open(page, html);
-    const { metrics } = await cdp.send('Performance.getMetrics'),
-        cpu = metrics.find((m) => m.name === 'TaskDuration').value;
-    const { steps, opened, sorts } = await page.evaluate(() => ({
-        steps: window.steps,
-        opened: performance.now(),
-        sorts: performance.getEntriesByName('kiln:sort').length,
-    }));
-    console.log(`# open: ${opened.toFixed(0)} ms, ${(cpu * 1000).toFixed(0)} ms of CPU time of the page`);
-    must(steps.includes('Decoding'), `no progress of decoding: ${steps.join()}`);
-    same(await page.$('.loading'), null, 'progress stays');
-    same(sorts, 0, 'stacks of the report that had to be sorted');
-    const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
-    /** The time from an event to the end of the next frame, and the part of it that the viewer worked. */
-    const answer = async (f, arg) => {
-        const ticks = async () =>
-                (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value,
-            before = await ticks();
-        const got = await page.evaluate(
-            async ([code, x]) => {
-                performance.clearMeasures();
-                const start = performance.now();
-                new Function('x', code)(x);
-                await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-                const own = performance.getEntriesByType('measure').filter((m) => m.name.startsWith('kiln:'));
-                return { frame: performance.now() - start, own: own.reduce((sum, m) => sum + m.duration, 0) };
-            },
-            [f, arg],
-        );
-        got.cpu = ((await ticks()) - before) * 1000;
-        await page.waitForTimeout(200);
-        return got;
-    };
-    const click = `const c = document.querySelector('.view canvas'), r = c.getBoundingClientRect();
-        c.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: r.left + r.width * 0.4, clientY: r.bottom - x }));`;
-    const type = `const i = document.querySelector('.search input');
-        i.value = x;
-        i.dispatchEvent(new Event('input', { bubbles: true }));`;
-    const first = ['load', 'tree', 'draw'].map(async (m) => `${m} ${(await last(m)).toFixed(0)} ms`);
-    console.log(`# a million boxes: ${(await Promise.all(first)).join(', ')}`);
-    await page.waitForTimeout(500);
-    const zooms = [],
-        searches = [];
-    for (const up of [2, 5, 8, 11, 0]) zooms.push(await answer(click, 10 + up * 19));
-    for (const q of ['function1', 'function19', 'pkg7', '/pkg(1|2)\\d/']) searches.push(await answer(type, q));
-    must((await canvasBox(page)).width > 100, 'nothing is drawn');
-    const list = (l, k) => l.map((v) => v[k].toFixed(0)).join(' ');
-    for (const [what, l] of [
-        ['zoom', zooms],
-        ['search', searches],
-    ])
+    const r = await useMany(page, () => open(page, html)),
+        list = (l, k) => l.map((v) => v[k].toFixed(0)).join(' ');
+    console.log(`# open: ${r.opened.toFixed(0)} ms, ${r.cpu.toFixed(0)} ms of CPU time of the page`);
+    console.log(`# a million boxes: ${Object.entries(r.parts).map(([k, v]) => `${k} ${v.toFixed(0)} ms`).join(', ')}`);
+    for (const what of ['zoom', 'search'])
         console.log(
-            `# ${what}: ${list(l, 'own')} ms of work, ${list(l, 'cpu')} ms of CPU time, ${list(l, 'frame')} ms to the end of the frame (budget 33)`,
+            `# ${what}: ${list(r[what], 'own')} ms of work, ${list(r[what], 'cpu')} ms of CPU time, ${list(r[what], 'frame')} ms to the end of the frame (budget 33)`,
         );
+    must(r.steps.includes('Decoding'), `no progress of decoding: ${r.steps.join()}`);
+    same(await page.$('.loading'), null, 'progress stays');
+    same(r.sorts, 0, 'stacks of the report that had to be sorted');
+    must((await canvasBox(page)).width > 100, 'nothing is drawn');
 }
 
 try {

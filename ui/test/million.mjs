@@ -1,4 +1,4 @@
-// Writes a large profile for the test of size, without any library.
+// million.mjs - a large profile, written without any library, and what its viewer takes. For the test of size and bench/page.mjs.
 
 function varint(out, v) {
     while (v > 127) (out.push((v & 127) | 128), (v = Math.floor(v / 128)));
@@ -77,4 +77,70 @@ export function manyStacks(stacks = 130000) {
     varint(head, dict.length);
     parts.push(Buffer.from(head), Buffer.from(dict));
     return Buffer.concat(parts);
+}
+
+/** What a person does, in the page: its policy forbids code that is sent as text later. */
+function actions() {
+    window.person = {
+        click(up) {
+            const c = document.querySelector('.view canvas'),
+                r = c.getBoundingClientRect();
+            c.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: r.left + r.width * 0.4, clientY: r.bottom - up }));
+        },
+        type(text) {
+            const i = document.querySelector('.search input');
+            i.value = text;
+            i.dispatchEvent(new Event('input', { bubbles: true }));
+        },
+    };
+}
+
+/** Opens a viewer, zooms and searches. Returns times in ms: until it was `opened`, CPU time of the page's main thread and the
+ *  `parts` of that, and of each zoom and search the `own` work of the viewer, the CPU time, and the time to the end of the `frame`. */
+export async function useMany(page, open) {
+    await page.addInitScript(actions);
+    await page.addInitScript(() => {
+        window.steps = [];
+        new MutationObserver(() => {
+            const step = document.querySelector('.loading')?.textContent;
+            if (step && window.steps.at(-1) !== step) window.steps.push(step);
+        }).observe(document, { subtree: true, childList: true, characterData: true });
+    });
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const ticks = async () =>
+        (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value * 1000;
+    await open();
+    const cpu = await ticks(),
+        first = await page.evaluate(() => ({
+            steps: window.steps,
+            opened: performance.now(),
+            sorts: performance.getEntriesByName('kiln:sort').length,
+            parts: Object.fromEntries(
+                ['load', 'tree', 'draw'].map((k) => [k, performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0]),
+            ),
+        }));
+    const answer = async (action, arg) => {
+        const before = await ticks();
+        const got = await page.evaluate(
+            async ([name, x]) => {
+                performance.clearMeasures();
+                const start = performance.now();
+                window.person[name](x);
+                await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+                const own = performance.getEntriesByType('measure').filter((m) => m.name.startsWith('kiln:'));
+                return { frame: performance.now() - start, own: own.reduce((sum, m) => sum + m.duration, 0) };
+            },
+            [action, arg],
+        );
+        got.cpu = (await ticks()) - before;
+        await page.waitForTimeout(200);
+        return got;
+    };
+    await page.waitForTimeout(500);
+    const zoom = [],
+        search = [];
+    for (const up of [2, 5, 8, 11, 0]) zoom.push(await answer('click', 10 + up * 19));
+    for (const q of ['function1', 'function19', 'pkg7', '/pkg(1|2)\\d/']) search.push(await answer('type', q));
+    return { ...first, cpu, zoom, search };
 }
