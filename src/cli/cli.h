@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/options.h"
+#include "sys/child.h"
 #include "sys/term.h"
 
 typedef struct cli {
@@ -20,7 +21,7 @@ typedef struct cli {
     bool pages;            /* show long output through a pager */
     bool verbatim;         /* the output is data or a file, not text for people */
     bool status;           /* a progress line is on the terminal */
-    uint64_t ignored;      /* signals that were ignored when kiln was started (sys/child.h) */
+    child_settings settings; /* as they were when kiln was started */
     exit_code worst;       /* highest code seen so far */
     struct naming *naming; /* automatic symbol lookup (cli/naming.h); NULL: not used yet */
 } cli;

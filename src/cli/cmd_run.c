@@ -67,7 +67,7 @@ static bool execute(run *r)
         return false;
     }
     for (size_t i = 0; i < c->n_args; i++) argv[i] = c->args[i];
-    child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignored = c->ignored};
+    child_opts o = {.path = r->path, .argv = argv, .envp = env, .settings = c->settings};
     bool ran = child_run(&o, &r->end, &e);
     if (ran) r->follower = run_follow(r, rewrite);
     run_capture_close(r);

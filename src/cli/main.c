@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 {
     heap_in_huge_pages();
     map_guard_start();
-    cli c = {.fd = STDOUT_FILENO, .ignored = child_ignored()};
+    cli c = {.fd = STDOUT_FILENO, .settings = child_settings_now()};
     signal(SIGPIPE, SIG_IGN); /* cli_flush handles EPIPE */
     c.term = term_of(STDOUT_FILENO);
     c.term_err = term_of(STDERR_FILENO);

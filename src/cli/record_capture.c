@@ -213,7 +213,7 @@ static bool run_gated(record_run *x, int announce[2], int gate[2], err *e)
     child_opts o = {.path = x->r.path,
                     .argv = argv,
                     .envp = (const char *const *)environ,
-                    .ignored = c->ignored,
+                    .settings = c->settings,
                     .gated = true,
                     .announce = announce[1],
                     .gate = gate[0],

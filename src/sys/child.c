@@ -51,14 +51,15 @@ static bool kernel_sigaction(int sig, const kernel_action *set, kernel_action *g
     return syscall(SYS_rt_sigaction, sig, set, get, sizeof set->mask) == 0;
 }
 
-uint64_t child_ignored(void)
+child_settings child_settings_now(void)
 {
-    uint64_t out = 0;
+    child_settings out = {0};
     for (int sig = 1; sig <= KERNEL_SIGNALS; sig++) {
         kernel_action a;
         if (kernel_sigaction(sig, NULL, &a) && a.handler == SIG_IGN)
-            out |= UINT64_C(1) << (sig - 1);
+            out.ignored |= UINT64_C(1) << (sig - 1);
     }
+    if (getrlimit(RLIMIT_NOFILE, &out.files) != 0) out.files.rlim_max = 0;
     return out;
 }
 
@@ -70,8 +71,14 @@ static void set_dispositions(uint64_t ignored)
     }
 }
 
-/* Runs in the child of vfork: only system calls. */
-/* Returns whether the program may start. */
+/* kiln raises its limit to open perf events.  A program that finds a limit above 1024 may open files
+ * that select() cannot wait for, or close a million descriptors one by one. */
+static void set_files(const struct rlimit *files)
+{
+    if (files->rlim_max) setrlimit(RLIMIT_NOFILE, files); /* a system call in every libc */
+}
+
+/* Runs in the child of vfork: only system calls.  Returns whether the program may start. */
 static bool wait_at_gate(const child_opts *o)
 {
     int pid = (int)syscall(SYS_getpid);
@@ -90,7 +97,8 @@ static int spawn(child *c, const child_opts *o, const char *path, char *const *a
     if (pipe2(failure, O_CLOEXEC) != 0) return errno;
     c->pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
     if (c->pid == 0) {
-        set_dispositions(o->ignored);
+        set_dispositions(o->settings.ignored);
+        set_files(&o->settings.files);
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &c->before, NULL, sizeof(uint64_t));
         if (!o->gated || wait_at_gate(o))
             execve(path, argv, (char *const *)(uintptr_t)o->envp);

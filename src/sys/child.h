@@ -9,11 +9,18 @@
  * cannot be distinguished. */
 #pragma once
 #include "base/err.h"
+#include <sys/resource.h>
+
+/* What a program inherits from the process that starts it, and kiln may change for itself. */
+typedef struct child_settings {
+    uint64_t ignored;    /* signals that are ignored: bit N - 1 is signal N */
+    struct rlimit files; /* number of open files */
+} child_settings;
 
 typedef struct child_opts {
     const char *path;
     const char *const *argv, *const *envp; /* terminated by NULL */
-    uint64_t ignored; /* signals that the program ignores at its start, from child_ignored */
+    child_settings settings; /* of the program at its start, from child_settings_now */
     /* Before exec, the child writes its process id (int) to `announce` and reads one byte from
      * `gate`: 0, or 1 to end without exec, which fails with ECANCELED.  Another thread has to
      * answer, because the caller waits for the exec. */
@@ -34,9 +41,9 @@ typedef struct child_end {
     uint64_t run_ns, cpu_ns;
 } child_end;
 
-/* Returns the signals that this process ignores: bit N - 1 is signal N.  When called first in main,
- * it returns the set that the program would inherit without kiln. */
-uint64_t child_ignored(void);
+/* Returns the settings of this process.  When called first in main, these are the settings that the
+ * program would inherit without kiln. */
+child_settings child_settings_now(void);
 
 /* Runs the program to its end.  Fails with ERR_SYS when it could not be started; ENOENT, EACCES …
  * as execve(2).  A file that is not a program (ENOEXEC) is passed to /bin/sh, as execvp(3) does. */

@@ -65,7 +65,7 @@ static void test_ignored(void **state)
         child_opts o = {.path = "/bin/grep",
                         .argv = argv,
                         .envp = (const char *const *)(uintptr_t)environ,
-                        .ignored = bit};
+                        .settings.ignored = bit};
         child_end end;
         err e = {0};
         assert_true(child_run(&o, &end, &e));
@@ -77,11 +77,11 @@ static void test_ignored(void **state)
 static void test_ignored_now(void **state)
 {
     (void)state;
-    uint64_t before = child_ignored();
+    uint64_t before = child_settings_now().ignored;
     sighandler_t was = signal(SIGUSR2, SIG_IGN);
-    assert_int_equal(child_ignored(), before | UINT64_C(1) << (SIGUSR2 - 1));
+    assert_int_equal(child_settings_now().ignored, before | UINT64_C(1) << (SIGUSR2 - 1));
     signal(SIGUSR2, was);
-    assert_int_equal(child_ignored(), before);
+    assert_int_equal(child_settings_now().ignored, before);
 }
 
 /* Signals sent to this process reach the program. */
