@@ -13,6 +13,7 @@
 #include <time.h>
 
 typedef struct side {
+    buf in; // the model refers to it
     document d;
     view v;
     tree t;
@@ -34,10 +35,9 @@ static bool grow(const char *path, arena *a, frame_table *f, view *all, side *s,
     static const tree_opts order = {.order = TREE_BY_LABEL};
     static const select_opts plain = {.all = true, .keep_pruned = true};
     read_opts o = {.name = str_of(path)};
-    buf in = {0};
-    if (!take(&in, path)) return err_set(e, ERR_SYS, "cannot read %s", path);
+    if (!take(&s->in, path)) return err_set(e, ERR_SYS, "cannot read %s", path);
     view_init(&s->v, f, a);
-    return format_read(buf_view(&in), &o, a, &s->d, e) &&
+    return format_read(buf_view(&s->in), &o, a, &s->d, e) &&
            view_add(&s->v, &s->d.model, &plain, 1, e) && view_add(all, &s->d.model, &plain, 1, e) &&
            tree_of(&s->v, &order, a, &s->t, e);
 }
@@ -104,6 +104,7 @@ int main(int argc, char **argv)
     char text[512];
     if (!ok) fprintf(stderr, "%s\n", err_text(&e, text, sizeof text));
     if (ok) fwrite(out.p, 1, out.n, stdout);
+    for (size_t i = 0; i < ARRAY_LEN(s); i++) buf_free(&s[i].in);
     buf_free(&out);
     arena_free(&a);
     return !ok;
