@@ -160,11 +160,21 @@ static bool read_json(const pyro_method *m, str body, arena *a, str *out, err *e
     return ok && !e->code;
 }
 
+/* The body of an incomplete request is empty, which would be a valid message. */
+static bool is_complete(const http_message *m, err *e)
+{
+    if (m->failure == HTTP_TOO_LARGE)
+        return err_set(e, ERR_LIMIT, "the request is larger than the limit of %zu bytes",
+                       m->body.limit);
+    return !m->failure || err_set(e, ERR_BUSY, "too much data is being sent at once");
+}
+
 static bool read_message(const http_message *m, arena *a, pyro_call *out, err *e)
 {
     str body;
     const size_t max = max_message(out->method);
     bool framed = out->dialect == PYRO_GRPC || out->dialect == PYRO_GRPC_WEB;
+    if (!is_complete(m, e)) return false;
     if (framed) return receive_open_grpc(m, max, a, &out->message, e) == VERDICT_ACCEPTED;
     if (receive_open_body(m, max, a, &body, e) != VERDICT_ACCEPTED) return false;
     if (out->dialect == PYRO_CONNECT_JSON) return read_json(out->method, body, a, &out->message, e);

@@ -50,7 +50,7 @@ size_t pyroscope_max_body(const http_message *m);
  * true.  Returns false when the call can be read. */
 bool pyroscope_reject(http_exchange *x);
 /* Reads a call into k->call, and the client's timeout into k->budget.  ERR_MALFORMED, ERR_USAGE,
- * ERR_LIMIT. */
+ * ERR_LIMIT; ERR_BUSY when the body was discarded because too much data arrived at once. */
 NODISCARD bool pyroscope_read(query *k, const http_message *m, err *e);
 /* Runs k->call and encodes the response in its dialect. */
 NODISCARD bool pyroscope_run(query *k, err *e);
