@@ -149,20 +149,26 @@ static verdict decompress(codec c, str in, size_t max, arena *a, str *out, err *
     return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
 }
 
-static verdict bad_coding(str name, err *e)
+static bool coding_of(const http_message *m, bool framed, codec *out, err *e)
 {
-    err_set(e, ERR_UNSUPPORTED, "unsupported encoding `%.*s`: use identity, gzip or zstd",
-            (int)(name.n < 40 ? name.n : 40), name.p);
-    return VERDICT_MEDIA;
+    str name = http_headers_get(&m->head, framed ? "grpc-encoding" : "content-encoding");
+    return codec_of_word(name, out) ||
+           err_set(e, ERR_UNSUPPORTED, "unsupported encoding `%.*s`: use identity, gzip or zstd",
+                   (int)(name.n < 40 ? name.n : 40), name.p);
+}
+
+bool receive_knows_coding(const http_message *m, bool framed, err *e)
+{
+    codec c;
+    return coding_of(m, framed, &c, e);
 }
 
 verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e)
 {
     codec c;
-    str coding = http_headers_get(&m->head, "grpc-encoding");
     str body = buf_view(&m->body);
     grpc_frame f = {0};
-    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    if (!coding_of(m, true, &c, e)) return VERDICT_MEDIA;
     if (!grpc_next(&body, max, &f, e)) {
         if (!e->code) err_set(e, ERR_MALFORMED, "the call contains no message");
         return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
@@ -182,8 +188,7 @@ verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out,
 verdict receive_open_body(const http_message *m, size_t max, arena *a, str *out, err *e)
 {
     codec c;
-    str coding = http_headers_get(&m->head, "content-encoding");
-    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    if (!coding_of(m, false, &c, e)) return VERDICT_MEDIA;
     return decompress(c, buf_view(&m->body), max, a, out, e);
 }
 

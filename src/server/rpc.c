@@ -43,6 +43,7 @@ bool rpc_reject(http_exchange *x)
 {
     const http_message *m = http_exchange_message(x);
     rpc_dialect d = rpc_dialect_of(m);
+    err e = {0};
     if (!str_eq(m->method, STR("POST")))
         reply_empty(x, 405, "allow", "POST");
     else if (d == RPC_NONE)
@@ -51,6 +52,8 @@ bool rpc_reject(http_exchange *x)
                     "application/grpc, application/grpc-web+proto");
     else if (d == RPC_GRPC && !http_exchange_h2(x))
         reply_empty(x, 505, "upgrade", "h2c"); /* its status is in trailers */
+    else if (!receive_knows_coding(m, rpc_framed(d), &e))
+        rpc_reply_error(x, GRPC_UNIMPLEMENTED, str_of(e.msg), 0);
     else
         return false;
     return true;
