@@ -109,8 +109,6 @@ bool receive_is_unknown(const http_message *m, receive_route *out, const char **
                            .json = !word_is(type, "application/x-protobuf"),
                            .package = ""};
     *why = signal ? other_signal
-           : str_starts(path, STR("/grpc.health.v1.Health/Watch"))
-               ? "Watch is not implemented: call Check"
            : str_starts(path, STR("/opentelemetry.proto.collector.profiles."))
                ? "unknown method: call Export with application/grpc or application/grpc+proto"
                : "unknown method";
