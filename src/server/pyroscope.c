@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #define QUERIER "/querier.v1.QuerierService/"
+#define PUSHER "/push.v1.PusherService/"
 /* clang-format off */
 #define CALL(path, run, request, response) {path, run, request, response, false, false, false, false}
 #define PLAIN(path, run) {path, run, NULL, NULL, true, false, false, false}
@@ -64,6 +65,7 @@ static const char *const services[] = {
     "/version.v1.Version/",
     "/capabilities.v1.FeatureFlagsService/",
     "/vcs.v1.VCSService/",
+    PUSHER,
 };
 
 /* ---- recognising calls ---- */
@@ -84,6 +86,7 @@ static const pyro_method *method_of(const http_message *m)
 
 bool pyroscope_has(const http_message *m)
 {
+    if (str_eq(path_of(m), STR(PUSHER "Push"))) return false; /* pyroscope_ingest.c */
     for (size_t i = 0; i < ARRAY_LEN(services); i++)
         if (str_starts(m->path, str_of(services[i]))) return true;
     const pyro_method *known = method_of(m);

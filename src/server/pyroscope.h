@@ -32,7 +32,8 @@ typedef struct pyro_call {
     pyro_request r;
 } pyro_call;
 
-/* Returns whether the path belongs to one of the services. */
+/* Returns whether the path belongs to one of the services; Push itself is an endpoint for senders
+ * (pyroscope_ingest.h). */
 bool pyroscope_has(const http_message *m);
 /* Returns whether a call changes something, so that it requires the right to write. */
 bool pyroscope_changes(const http_message *m);
