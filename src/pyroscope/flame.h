@@ -70,6 +70,7 @@ typedef struct pyro_flamebearer {
     const pyro_timeline *timeline; /* NULL: none */
     const pyro_timeline *groups;   /* NULL: the request has no groupBy */
     size_t n_groups;
+    str partial; /* why values are missing; empty: none are */
 } pyro_flamebearer;
 
 /* Appends JSON, version 1. */

@@ -347,8 +347,12 @@ static void test_json(void **state)
              "\"timeline\":null,\"groups\":null,\"heatmap\":null}");
     buf_reset(&b);
     assert_ok(pyro_flame_diff_of(&t, &t, &t, 1, &x.a, &f, &e), &e);
-    o = (pyro_flamebearer){
-        &f, {.type = STR("alloc_objects"), .unit = STR("count")}, &times, &times, 1};
+    o = (pyro_flamebearer){.flame = &f,
+                           .type = {.type = STR("alloc_objects"), .unit = STR("count")},
+                           .timeline = &times,
+                           .groups = &times,
+                           .n_groups = 1,
+                           .partial = STR("the \"limit\"")};
     pyro_flamebearer_put(&o, &b);
     buf_putc(&b, '\0');
     assert_string_equal(
@@ -361,7 +365,7 @@ static void test_json(void **state)
              "\"watermarks\":null},"
              "\"groups\":{\"x\\\"y\":{\"startTime\":1700000000,\"samples\":[0,7],"
              "\"durationDelta\":15,\"watermarks\":null}},\"heatmap\":null,"
-             "\"leftTicks\":10,\"rightTicks\":10}");
+             "\"leftTicks\":10,\"rightTicks\":10,\"kiln_partial\":\"the \\\"limit\\\"\"}");
     buf_free(&b);
     arena_free(&x.a);
 }
