@@ -540,7 +540,10 @@ static void respond_http(const receive_route *r, unsigned status, grpc_code code
                  (retry_ns - 1) / NS_PER_S + 1);
         add(out->head, &out->n_head, STR("retry-after"), str_of(out->retry_after));
     }
-    if (status == 401) add(out->head, &out->n_head, STR("www-authenticate"), STR("Bearer"));
+    /* Browsers ask for a password where Basic is offered, so the page's uploads do not offer it. */
+    if (status == 401)
+        add(out->head, &out->n_head, STR("www-authenticate"),
+            r->dialect ? STR("Basic realm=\"kiln\", Bearer") : STR("Bearer"));
     if (status == 405) add(out->head, &out->n_head, STR("allow"), STR("POST"));
 }
 

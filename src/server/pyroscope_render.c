@@ -32,7 +32,8 @@ static bool type_in(query *k, const char *named, str text, str *out, err *e)
     if (!ok) return false;
     return out->n || err_set(e, ERR_USAGE,
                              "%s must begin with a profile type, such as "
-                             "process_cpu:cpu:nanoseconds:cpu:nanoseconds{}",
+                             "process_cpu:cpu:nanoseconds:cpu:nanoseconds{}, or have a matcher "
+                             "__profile_type__=\"...\"",
                              named);
 }
 
