@@ -3,6 +3,7 @@
 #include "server/pyroscope.h"
 
 #include "format/pprof.h"
+#include "pyroscope/label.h"
 #include "server/pyroscope_methods.h"
 #include "wire/compress.h"
 #include "wire/otlp_json.h"
@@ -145,7 +146,7 @@ bool pyroscope_read(query *k, const http_message *m, err *e)
     if (!c) return err_memory(e);
     *c = (pyro_call){.method = method_of(m), .dialect = dialect_of(m)};
     c->packs = flag_in(http_headers_get(&m->head, "grpc-accept-encoding"), "gzip");
-    c->utf8 = flag_in(http_headers_get(&m->head, "accept"), "allow-utf8-labelnames=true");
+    c->utf8 = pyro_label_utf8_accepted(http_headers_get(&m->head, "accept"));
     k->call = c;
     k->file = SPILL_NONE;
     k->max_bytes = QUERY_MAX_BYTES;
