@@ -205,8 +205,8 @@ static void test_refused(void **state)
         size_t n;
         err_code code;
     } cases[] = {
-        {{{0}, {"a", 0, -1}}, 2, ERR_UNSUPPORTED},
-        {{{0}, {"a", 0, 3}, {"b", 0, -1}}, 3, ERR_UNSUPPORTED},
+        {{{0}, {"a", 0, -1}}, 2, ERR_MISMATCH},
+        {{{0}, {"a", 0, 3}, {"b", 0, -1}}, 3, ERR_MISMATCH},
         {{{0}, {"a", 0, INT64_MAX}, {"b", 0, 1}}, 3, ERR_LIMIT},
         {{{0}, {"a", 0, INT64_MAX}}, 2, ERR_OK},
     };
