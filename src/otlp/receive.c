@@ -109,8 +109,6 @@ bool receive_is_unknown(const http_message *m, receive_route *out, const char **
                            .json = !word_is(type, "application/x-protobuf"),
                            .package = ""};
     *why = signal ? other_signal
-           : str_starts(path, STR("/grpc.health.v1.Health/Watch"))
-               ? "Watch is not implemented: call Check"
            : str_starts(path, STR("/opentelemetry.proto.collector.profiles."))
                ? "unknown method: call Export with application/grpc or application/grpc+proto"
                : "unknown method";
@@ -149,20 +147,26 @@ static verdict decompress(codec c, str in, size_t max, arena *a, str *out, err *
     return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
 }
 
-static verdict bad_coding(str name, err *e)
+static bool coding_of(const http_message *m, bool framed, codec *out, err *e)
 {
-    err_set(e, ERR_UNSUPPORTED, "unsupported encoding `%.*s`: use identity, gzip or zstd",
-            (int)(name.n < 40 ? name.n : 40), name.p);
-    return VERDICT_MEDIA;
+    str name = http_headers_get(&m->head, framed ? "grpc-encoding" : "content-encoding");
+    return codec_of_word(name, out) ||
+           err_set(e, ERR_UNSUPPORTED, "unsupported encoding `%.*s`: use identity, gzip or zstd",
+                   (int)(name.n < 40 ? name.n : 40), name.p);
+}
+
+bool receive_knows_coding(const http_message *m, bool framed, err *e)
+{
+    codec c;
+    return coding_of(m, framed, &c, e);
 }
 
 verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e)
 {
     codec c;
-    str coding = http_headers_get(&m->head, "grpc-encoding");
     str body = buf_view(&m->body);
     grpc_frame f = {0};
-    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    if (!coding_of(m, true, &c, e)) return VERDICT_MEDIA;
     if (!grpc_next(&body, max, &f, e)) {
         if (!e->code) err_set(e, ERR_MALFORMED, "the call contains no message");
         return err_exhausted(e) ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
@@ -182,8 +186,7 @@ verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out,
 verdict receive_open_body(const http_message *m, size_t max, arena *a, str *out, err *e)
 {
     codec c;
-    str coding = http_headers_get(&m->head, "content-encoding");
-    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    if (!coding_of(m, false, &c, e)) return VERDICT_MEDIA;
     return decompress(c, buf_view(&m->body), max, a, out, e);
 }
 
@@ -537,7 +540,10 @@ static void respond_http(const receive_route *r, unsigned status, grpc_code code
                  (retry_ns - 1) / NS_PER_S + 1);
         add(out->head, &out->n_head, STR("retry-after"), str_of(out->retry_after));
     }
-    if (status == 401) add(out->head, &out->n_head, STR("www-authenticate"), STR("Bearer"));
+    /* Browsers ask for a password where Basic is offered, so the page's uploads do not offer it. */
+    if (status == 401)
+        add(out->head, &out->n_head, STR("www-authenticate"),
+            r->dialect ? STR("Basic realm=\"kiln\", Bearer") : STR("Bearer"));
     if (status == 405) add(out->head, &out->n_head, STR("allow"), STR("POST"));
 }
 

@@ -109,6 +109,10 @@ NODISCARD verdict receive_open_grpc(const http_message *m, size_t max, arena *a,
 /* Removes the content encoding of a request without gRPC framing; *out has at most max bytes. */
 NODISCARD verdict receive_open_body(const http_message *m, size_t max, arena *a, str *out, err *e);
 
+/* Returns false, with the message for the client, when the encoding of the body or of framed
+ * messages is unknown. */
+NODISCARD bool receive_knows_coding(const http_message *m, bool framed, err *e);
+
 /* ---- responses ---- */
 
 typedef struct receive_reply {

@@ -39,7 +39,7 @@ typedef struct pyro_flame {
 /* Keeps the max_nodes largest nodes and those equal to the smallest of them; 0: all.  The other
  * children of a node become one child "other" after them, together with a child that has this name.
  * Siblings keep their order (TREE_BY_LABEL).  The tree must outlive the flame graph.
- * ERR_UNSUPPORTED for a negative value, ERR_LIMIT when the values exceed 63 bits, ERR_MEMORY. */
+ * ERR_MISMATCH for a negative value, ERR_LIMIT when the values exceed 63 bits, ERR_MEMORY. */
 NODISCARD bool pyro_flame_of(const tree *t, uint64_t max_nodes, arena *a, pyro_flame *out, err *e);
 
 /* Compares two trees.  `all` has the nodes of both; the three share a table of frames.  A node is
@@ -70,6 +70,7 @@ typedef struct pyro_flamebearer {
     const pyro_timeline *timeline; /* NULL: none */
     const pyro_timeline *groups;   /* NULL: the request has no groupBy */
     size_t n_groups;
+    str partial; /* why values are missing; empty: none are */
 } pyro_flamebearer;
 
 /* Appends JSON, version 1. */

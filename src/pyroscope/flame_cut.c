@@ -32,8 +32,7 @@ static bool positive(const flame_sides *s, err *e)
     for (size_t side = 0; side < s->n; side++)
         for (size_t i = 0; i < s->side[side]->n; i++)
             if (s->side[side]->self[i] < 0)
-                return err_set(e, ERR_UNSUPPORTED,
-                               "a flame graph cannot show the negative value %lld",
+                return err_set(e, ERR_MISMATCH, "a flame graph cannot show the negative value %lld",
                                (long long)s->side[side]->self[i]);
     return true;
 }

@@ -116,5 +116,6 @@ void pyro_flamebearer_put(const pyro_flamebearer *f, buf *b)
         put_i64(&o, STR("leftTicks"), f->flame->left_ticks);
         put_i64(&o, STR("rightTicks"), f->flame->right_ticks);
     }
+    if (f->partial.n) put_text(&o, STR("kiln_partial"), f->partial);
     json_put_object_end(&o);
 }

@@ -74,6 +74,19 @@ size_t pyro_label_find(str written, const str *keys, size_t n)
     return found;
 }
 
+/* ---- keys of Kiln ---- */
+
+bool pyro_label_is_internal(str key)
+{
+    static const str measured[] = {STR("kiln.jfr."), STR("kiln.off_cpu.bound"), STR("kiln.thread."),
+                                   STR("kiln.wait.")};
+    if (str_starts(key, STR("pprof."))) return true;
+    if (!str_starts(key, STR("kiln."))) return false;
+    for (size_t i = 0; i < ARRAY_LEN(measured); i++)
+        if (str_starts(key, measured[i])) return false;
+    return true;
+}
+
 /* ---- the Accept header ---- */
 
 static bool is_text(str s, const char *z)

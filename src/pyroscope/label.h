@@ -26,6 +26,11 @@ size_t pyro_label_find(str written, const str *keys, size_t n);
 /* Returns whether an Accept header has the parameter allow-utf8-labelnames=true. */
 bool pyro_label_utf8_accepted(str accept);
 
+/* Returns whether lists of labels omit a key, because it describes a file or its conversion
+ * (docs/attributes.md): pprof.profile.comment, kiln.document.name.  What threads did is listed:
+ * kiln.wait.syscall, kiln.jfr.class.  Selectors may use every key. */
+bool pyro_label_is_internal(str key);
+
 /* Returns whether a name is one of Pyroscope's own, which are hidden from lists: __name__. */
 static inline bool pyro_label_is_private(str name)
 {

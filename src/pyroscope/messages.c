@@ -51,7 +51,7 @@ SHARED(pyro_label_names, "LabelNamesRequest", P(1, STRING, "matchers"), S(2, INT
        S(3, INT64, "end"));
 SHARED(pyro_names_response, "LabelNamesResponse", P(1, STRING, "names"), WHY);
 SHARED(pyro_stats_response, "GetProfileStatsResponse", S(1, BOOL, "data_ingested"),
-       S(2, INT64, "oldest_profile_time"), S(3, INT64, "newest_profile_time"));
+       S(2, INT64, "oldest_profile_time"), S(3, INT64, "newest_profile_time"), WHY);
 SHARED(pyro_empty_response, "Empty", WHY);
 
 /* ---- querier.v1 ---- */

@@ -148,3 +148,18 @@ bool pyro_request_read(const message_desc *d, str bytes, arena *a, pyro_request 
     *out = (pyro_request){0};
     return read_fields(d, &c, a, out);
 }
+
+static bool is_side(const pyro_request *side, const pyro_texts *texts)
+{
+    return side && texts->v[0].p == side->selector.p;
+}
+
+bool pyro_request_name(const pyro_request *r, const pyro_texts *texts, size_t i, err *e)
+{
+    if (texts->v == r->matchers.v) return err_in(e, "matchers[%zu]", i);
+    return err_in(e, "%s",
+                  is_side(r->left, texts)    ? "left.label_selector"
+                  : is_side(r->right, texts) ? "right.label_selector"
+                  : r->query.n               ? "query"
+                                             : "label_selector");
+}

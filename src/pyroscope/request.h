@@ -47,3 +47,6 @@ typedef struct pyro_request {
  * of `bytes`.  Unknown fields are ignored.  ERR_MALFORMED, ERR_LIMIT, ERR_MEMORY. */
 NODISCARD bool pyro_request_read(const message_desc *d, str bytes, arena *a, pyro_request *out,
                                  err *e);
+
+/* Adds to an error in selector i of `texts` the name of the field that holds it.  Returns false. */
+bool pyro_request_name(const pyro_request *r, const pyro_texts *texts, size_t i, err *e);

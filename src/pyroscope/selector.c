@@ -185,9 +185,9 @@ static bool add(parser *p, str key, pyro_op op, str value, size_t at)
     *m = (pyro_matcher){.key = key, .op = op, .value = value};
     if (op != PYRO_LIKE && op != PYRO_NOT_LIKE) return true;
     err why = {0};
-    if (pattern_new_whole(value, "selector", p->a, &m->pattern, &why)) return true;
+    if (pattern_new_whole(value, "regexp", p->a, &m->pattern, &why)) return true;
     if (why.code == ERR_MEMORY) return arena_spent(p->a, p->e);
-    return err_at(p->e, why.code, at, "error parsing regexp: %s", why.msg);
+    return err_at(p->e, why.code, at, "%s", why.msg);
 }
 
 /* Adds the name of the metric.  *named: a matcher on the name exists already. */

@@ -339,9 +339,7 @@ static bool take_request(query_job *q, http_exchange *x, err *e)
     q->f.max_ns = q->k.budget.max_ns;
     q->f.uses_now = q->k.call ? q->k.call->method->plain : flight_uses_now(&q->k.p);
     if (q->f.key.failed) return err_memory(e);
-    if (http_exchange_fits(x, 0)) return true;
-    q->retry = 1;
-    return no_room(e);
+    return http_exchange_fits(x, 0) || no_room(e);
 }
 
 static query_job *new_job(api *a)
@@ -380,7 +378,7 @@ void api_request(api *a, http_exchange *x)
         return;
     }
     if (!take_request(q, x, &e)) {
-        fail(a, x, &e, q->retry);
+        fail(a, x, &e, e.code == ERR_BUSY);
         free_job(q);
         return;
     }

@@ -1,10 +1,9 @@
-/* Reads calls in four dialects, runs their methods, and encodes responses and errors in the dialect
- * of the call. */
+/* Reads calls of Pyroscope's services, runs their methods, and encodes responses in the dialect of
+ * the call (rpc.h). */
 #include "server/pyroscope.h"
 
 #include "format/pprof.h"
-#include "net/grpc.h"
-#include "otlp/receive.h"
+#include "pyroscope/label.h"
 #include "server/pyroscope_methods.h"
 #include "wire/compress.h"
 #include "wire/otlp_json.h"
@@ -13,9 +12,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { WEB_TRAILER = 0x80 };
-
 #define QUERIER "/querier.v1.QuerierService/"
+#define PUSHER "/push.v1.PusherService/"
 /* clang-format off */
 #define CALL(path, run, request, response) {path, run, request, response, false, false, false, false}
 #define PLAIN(path, run) {path, run, NULL, NULL, true, false, false, false}
@@ -68,6 +66,7 @@ static const char *const services[] = {
     "/version.v1.Version/",
     "/capabilities.v1.FeatureFlagsService/",
     "/vcs.v1.VCSService/",
+    PUSHER,
 };
 
 /* ---- recognising calls ---- */
@@ -88,6 +87,7 @@ static const pyro_method *method_of(const http_message *m)
 
 bool pyroscope_has(const http_message *m)
 {
+    if (str_eq(path_of(m), STR(PUSHER "Push"))) return false; /* pyroscope_ingest.c */
     for (size_t i = 0; i < ARRAY_LEN(services); i++)
         if (str_starts(m->path, str_of(services[i]))) return true;
     const pyro_method *known = method_of(m);
@@ -100,35 +100,10 @@ bool pyroscope_changes(const http_message *m)
     return known && known->changes;
 }
 
-/* Content types, and the dialect of each. */
-static const struct {
-    const char *type;
-    pyro_dialect dialect;
-} types[] = {
-    {"application/proto", PYRO_CONNECT},     {"application/json", PYRO_CONNECT_JSON},
-    {"application/grpc", PYRO_GRPC},         {"application/grpc+proto", PYRO_GRPC},
-    {"application/grpc-web", PYRO_GRPC_WEB}, {"application/grpc-web+proto", PYRO_GRPC_WEB},
-};
-
-/* Returns the content type in `types`, or NULL.  A charset is ignored. */
-static const char *type_of(const http_message *m, pyro_dialect *out)
+static rpc_dialect dialect_of(const http_message *m)
 {
-    str sent = http_headers_get(&m->head, "content-type");
-    const char *end = sent.n ? memchr(sent.p, ';', sent.n) : NULL;
-    size_t n = end ? (size_t)(end - sent.p) : sent.n;
-    while (n && sent.p[n - 1] == ' ') n--;
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (n == strlen(types[i].type) && !strncasecmp(types[i].type, sent.p, n))
-            return *out = types[i].dialect, types[i].type;
-    return NULL;
-}
-
-static pyro_dialect dialect_of(const http_message *m)
-{
-    pyro_dialect d;
     const pyro_method *known = method_of(m);
-    if (known && known->plain) return PYRO_PLAIN;
-    return type_of(m, &d) ? d : PYRO_CONNECT;
+    return known && known->plain ? RPC_NONE : rpc_dialect_of(m);
 }
 
 /* ---- reading ---- */
@@ -140,39 +115,6 @@ size_t pyroscope_max_body(const http_message *m)
 {
     const pyro_method *known = method_of(m);
     return known && known->large ? PYRO_LARGE : PYRO_SMALL;
-}
-
-static bool read_json(const pyro_method *m, str body, arena *a, str *out, err *e)
-{
-    json j = json_open(body.p, body.n, a, e);
-    buf b = {.limit = max_message(m)};
-    bool ok = m->request ? otlp_json_read_message(&j, m->request, &b, NULL)
-                         : json_skip_value(&j); /* a message without fields */
-    if (ok && json_finish(&j)) {
-        char *copy = arena_array(a, b.n + 1, 1);
-        if (copy && b.n) memcpy(copy, b.p, b.n);
-        *out = (str){copy, b.n};
-        ok = copy || err_memory(e);
-    } else if (!e->code) {
-        err_set(e, ERR_MALFORMED, "the body is not a JSON object");
-    }
-    buf_free(&b);
-    return ok && !e->code;
-}
-
-static bool read_message(const http_message *m, arena *a, pyro_call *out, err *e)
-{
-    str body;
-    const size_t max = max_message(out->method);
-    bool framed = out->dialect == PYRO_GRPC || out->dialect == PYRO_GRPC_WEB;
-    if (framed) return receive_open_grpc(m, max, a, &out->message, e) == VERDICT_ACCEPTED;
-    if (receive_open_body(m, max, a, &body, e) != VERDICT_ACCEPTED) return false;
-    if (out->dialect == PYRO_CONNECT_JSON) return read_json(out->method, body, a, &out->message, e);
-    char *copy = arena_array(a, body.n + 1, 1); /* the client may go while the query runs */
-    if (!copy) return err_memory(e);
-    if (body.n) memcpy(copy, body.p, body.n);
-    out->message = (str){copy, body.n};
-    return true;
 }
 
 static bool flag_in(str header, const char *name)
@@ -204,14 +146,14 @@ bool pyroscope_read(query *k, const http_message *m, err *e)
     if (!c) return err_memory(e);
     *c = (pyro_call){.method = method_of(m), .dialect = dialect_of(m)};
     c->packs = flag_in(http_headers_get(&m->head, "grpc-accept-encoding"), "gzip");
-    c->utf8 = flag_in(http_headers_get(&m->head, "accept"), "allow-utf8-labelnames=true");
+    c->utf8 = pyro_label_utf8_accepted(http_headers_get(&m->head, "accept"));
     k->call = c;
     k->file = SPILL_NONE;
     k->max_bytes = QUERY_MAX_BYTES;
-    k->takes_gzip = c->dialect <= PYRO_CONNECT_JSON && k->takes_gzip;
+    k->takes_gzip = !rpc_framed(c->dialect) && k->takes_gzip;
     take_timeout(k, m);
-    return c->dialect == PYRO_PLAIN ||
-           (read_message(m, k->a, c, e) &&
+    return c->dialect == RPC_NONE ||
+           (rpc_read(m, c->method->request, max_message(c->method), k->a, &c->message, e) &&
             pyro_request_read(c->method->request, c->message, k->a, &c->r, e));
 }
 
@@ -237,26 +179,6 @@ static bool to_json(query *k, err *e)
     return false;
 }
 
-static void put_frame(buf *out, uint8_t first, str bytes)
-{
-    uint8_t prefix[GRPC_PREFIX];
-    grpc_put_prefix(prefix, false, (uint32_t)bytes.n);
-    prefix[0] = first;
-    buf_put(out, prefix, sizeof prefix);
-    buf_str(out, bytes);
-}
-
-static void put_web_trailer(buf *out, grpc_code code, str text)
-{
-    buf b = {0}, encoded = {0};
-    grpc_put_message_text(&encoded, text);
-    buf_printf(&b, "grpc-status: %d\r\n", (int)code);
-    if (text.n) buf_printf(&b, "grpc-message: %.*s\r\n", STR_ARG(buf_view(&encoded)));
-    put_frame(out, WEB_TRAILER, buf_view(&b));
-    buf_free(&b);
-    buf_free(&encoded);
-}
-
 static bool to_frames(query *k, err *e)
 {
     buf out = {0}, packed = {0};
@@ -265,9 +187,9 @@ static bool to_frames(query *k, err *e)
         buf_free(&packed);
         return false;
     }
-    put_frame(&out, pack, buf_view(pack ? &packed : &k->body));
+    rpc_put_frame(&out, pack, buf_view(pack ? &packed : &k->body));
     buf_free(&packed);
-    if (k->call->dialect == PYRO_GRPC_WEB) put_web_trailer(&out, GRPC_OK, STR(""));
+    if (k->call->dialect == RPC_GRPC_WEB) rpc_put_web_status(&out, GRPC_OK, STR(""));
     k->packed = pack;
     return replace(k, &out, e);
 }
@@ -288,11 +210,11 @@ bool pyroscope_run(query *k, err *e)
     if (k->body.failed)
         return err_set(e, ERR_LIMIT, "the response is larger than %zu bytes", k->max_bytes);
     switch (c->dialect) {
-    case PYRO_CONNECT: k->type = "application/proto"; return true;
-    case PYRO_CONNECT_JSON: k->type = "application/json"; return to_json(k, e);
-    case PYRO_GRPC: k->type = "application/grpc+proto"; return to_frames(k, e);
-    case PYRO_GRPC_WEB: k->type = "application/grpc-web+proto"; return to_frames(k, e);
-    case PYRO_PLAIN: break;
+    case RPC_CONNECT: k->type = "application/proto"; return true;
+    case RPC_CONNECT_JSON: k->type = "application/json"; return to_json(k, e);
+    case RPC_GRPC: k->type = "application/grpc+proto"; return to_frames(k, e);
+    case RPC_GRPC_WEB: k->type = "application/grpc-web+proto"; return to_frames(k, e);
+    case RPC_NONE: break;
     }
     if (!k->type) k->type = "application/json";
     return true;
@@ -300,17 +222,15 @@ bool pyroscope_run(query *k, err *e)
 
 /* ---- responses ---- */
 
-#define COMMON_HEAD                                                                                \
-    {STR("cache-control"), STR("no-store")}, { STR("x-content-type-options"), STR("nosniff") }
-
 void pyroscope_reply(http_exchange *x, const query *k, buf *body, spill *file)
 {
-    const http_header common[] = {COMMON_HEAD};
-    http_header head[8] = {{STR("content-type"), str_of(k->type)}, common[0], common[1]},
+    http_header head[8] = {{STR("content-type"), str_of(k->type)},
+                           {STR("cache-control"), STR("no-store")},
+                           {STR("x-content-type-options"), STR("nosniff")}},
                 trailer = {STR("grpc-status"), STR("0")};
     size_t n = 3;
-    const pyro_dialect dialect = dialect_of(http_exchange_message(x)); /* k->call is freed */
-    bool grpc = dialect == PYRO_GRPC, framed = grpc || dialect == PYRO_GRPC_WEB;
+    const rpc_dialect dialect = dialect_of(http_exchange_message(x)); /* k->call is freed */
+    bool framed = rpc_framed(dialect);
     if (k->packed)
         head[n++] =
             (http_header){framed ? STR("grpc-encoding") : STR("content-encoding"), STR("gzip")};
@@ -322,131 +242,32 @@ void pyroscope_reply(http_exchange *x, const query *k, buf *body, spill *file)
                                      .body = body,
                                      .file = file,
                                      .trailers = &trailer,
-                                     .n_trailers = grpc});
-}
-
-/* Connect's name and HTTP status of each code. */
-static const struct {
-    const char *name;
-    unsigned status;
-} codes[] = {
-    [GRPC_OK] = {"ok", 200},
-    [GRPC_CANCELLED] = {"canceled", 499},
-    [GRPC_UNKNOWN] = {"unknown", 500},
-    [GRPC_INVALID_ARGUMENT] = {"invalid_argument", 400},
-    [GRPC_DEADLINE_EXCEEDED] = {"deadline_exceeded", 504},
-    [GRPC_NOT_FOUND] = {"not_found", 404},
-    [GRPC_ALREADY_EXISTS] = {"already_exists", 409},
-    [GRPC_PERMISSION_DENIED] = {"permission_denied", 403},
-    [GRPC_RESOURCE_EXHAUSTED] = {"resource_exhausted", 429},
-    [GRPC_FAILED_PRECONDITION] = {"failed_precondition", 400},
-    [GRPC_ABORTED] = {"aborted", 409},
-    [GRPC_OUT_OF_RANGE] = {"out_of_range", 400},
-    [GRPC_UNIMPLEMENTED] = {"unimplemented", 501},
-    [GRPC_INTERNAL] = {"internal", 500},
-    [GRPC_UNAVAILABLE] = {"unavailable", 503},
-    [GRPC_DATA_LOSS] = {"data_loss", 500},
-    [GRPC_UNAUTHENTICATED] = {"unauthenticated", 401},
-};
-
-static grpc_code code_of(const err *e)
-{
-    switch (e->code) {
-    case ERR_USAGE:
-    case ERR_MISMATCH:
-    case ERR_MALFORMED: return GRPC_INVALID_ARGUMENT;
-    case ERR_UNSUPPORTED: return GRPC_NOT_FOUND;
-    case ERR_LIMIT:
-    case ERR_MEMORY: return GRPC_RESOURCE_EXHAUSTED;
-    case ERR_BUSY: return GRPC_UNAVAILABLE;
-    default: return GRPC_INTERNAL;
-    }
-}
-
-static void reply_grpc(http_exchange *x, grpc_code code, str text)
-{
-    char status[4];
-    buf encoded = {0};
-    snprintf(status, sizeof status, "%d", (int)code);
-    grpc_put_message_text(&encoded, text);
-    http_header head = {STR("content-type"), STR("application/grpc+proto")},
-                trailers[] = {{STR("grpc-status"), str_of(status)},
-                              {STR("grpc-message"), buf_view(&encoded)}};
-    http_respond(
-        x, &(http_response){
-               .status = 200, .head = &head, .n_head = 1, .trailers = trailers, .n_trailers = 2});
-    buf_free(&encoded);
-}
-
-static void reply_connect(http_exchange *x, grpc_code code, str text, unsigned retry)
-{
-    buf b = {0};
-    char seconds[16];
-    json_out o = {.b = &b};
-    json_put_object(&o);
-    json_put_key(&o, STR("code"));
-    json_put_str(&o, str_of(codes[code].name));
-    json_put_key(&o, STR("message"));
-    json_put_str(&o, text);
-    json_put_object_end(&o);
-    snprintf(seconds, sizeof seconds, "%u", retry);
-    http_header head[5] = {{STR("content-type"), STR("application/json")}, COMMON_HEAD};
-    size_t n = 3;
-    if (retry) head[n++] = (http_header){STR("retry-after"), str_of(seconds)};
-    if (code == GRPC_UNAUTHENTICATED)
-        head[n++] = (http_header){STR("www-authenticate"), STR("Basic realm=\"kiln\", Bearer")};
-    http_respond(
-        x, &(http_response){.status = codes[code].status, .head = head, .n_head = n, .body = &b});
-}
-
-static void reply_code(http_exchange *x, grpc_code code, str text, unsigned retry)
-{
-    pyro_dialect d = dialect_of(http_exchange_message(x));
-    if (d == PYRO_GRPC && http_exchange_h2(x)) {
-        reply_grpc(x, code, text);
-    } else if (d == PYRO_GRPC_WEB) {
-        buf b = {0};
-        http_header head = {STR("content-type"), STR("application/grpc-web+proto")};
-        put_web_trailer(&b, code, text);
-        http_respond(x, &(http_response){.status = 200, .head = &head, .n_head = 1, .body = &b});
-    } else {
-        reply_connect(x, code, text, retry);
-    }
+                                     .n_trailers = dialect == RPC_GRPC});
 }
 
 void pyroscope_reply_error(http_exchange *x, const err *e, unsigned retry)
 {
     char text[400];
-    reply_code(x, code_of(e), str_of(err_text_plain(e, text, sizeof text)), retry);
+    rpc_reply_error(x, rpc_code_of(e), str_of(err_text_plain(e, text, sizeof text)), retry);
 }
 
 void pyroscope_reply_refused(http_exchange *x, bool foreign, const char *why)
 {
-    reply_code(x, foreign ? GRPC_PERMISSION_DENIED : GRPC_UNAUTHENTICATED, str_of(why), 0);
-}
-
-static void reply_empty(http_exchange *x, unsigned status, const char *name, const char *value)
-{
-    http_header head = {str_of(name), str_of(value)};
-    http_respond(x, &(http_response){.status = status, .head = &head, .n_head = 1});
+    rpc_reply_error(x, foreign ? GRPC_PERMISSION_DENIED : GRPC_UNAUTHENTICATED, str_of(why), 0);
 }
 
 bool pyroscope_reject(http_exchange *x)
 {
     const http_message *m = http_exchange_message(x);
     const pyro_method *known = method_of(m);
-    pyro_dialect d;
-    bool plain = known && known->plain, get = str_eq(m->method, STR("GET"));
-    if (plain ? !get && !str_eq(m->method, STR("HEAD")) : !str_eq(m->method, STR("POST")))
-        return reply_empty(x, 405, "allow", plain ? "GET, HEAD" : "POST"), true;
-    if (plain) return false;
-    if (!type_of(m, &d))
-        return reply_empty(x, 415, "accept-post",
-                           "application/json, application/proto, "
-                           "application/grpc, application/grpc-web+proto"),
-               true;
-    if (d == PYRO_GRPC && !http_exchange_h2(x))
-        return reply_empty(x, 505, "upgrade", "h2c"), true; /* its status is in trailers */
-    if (!known) return reply_code(x, GRPC_UNIMPLEMENTED, STR("unknown method"), 0), true;
-    return false;
+    if (known && known->plain) {
+        if (str_eq(m->method, STR("GET")) || str_eq(m->method, STR("HEAD"))) return false;
+        http_header allow = {STR("allow"), STR("GET, HEAD")};
+        http_respond(x, &(http_response){.status = 405, .head = &allow, .n_head = 1});
+        return true;
+    }
+    if (rpc_reject(x)) return true;
+    if (known) return false;
+    rpc_reply_error(x, GRPC_UNIMPLEMENTED, STR("unknown method"), 0);
+    return true;
 }

@@ -6,24 +6,16 @@
  *
  * api.c schedules these calls like the queries of its own endpoints, with the same limits. */
 #pragma once
-#include "net/http_server.h"
 #include "pyroscope/request.h"
 #include "server/query.h"
-
-typedef enum pyro_dialect {
-    PYRO_PLAIN, /* GET with parameters; responses are JSON */
-    PYRO_CONNECT,
-    PYRO_CONNECT_JSON,
-    PYRO_GRPC,
-    PYRO_GRPC_WEB,
-} pyro_dialect;
+#include "server/rpc.h"
 
 typedef struct pyro_method {
     const char *path;
     api_handler *run;            /* writes the response message, or JSON, to query.body */
-    const message_desc *request; /* NULL: a message without fields, or PYRO_PLAIN */
+    const message_desc *request; /* NULL: a message without fields, or `plain` */
     const message_desc *response;
-    bool plain;
+    bool plain;   /* a GET with parameters; the response is JSON */
     bool alone;   /* never shares its response with an equal call */
     bool changes; /* requires the right to write */
     bool large;   /* the request may have PYRO_LARGE bytes */
@@ -33,14 +25,15 @@ enum { PYRO_LARGE = 24 << 20, PYRO_SMALL = 64 << 10 };
 
 typedef struct pyro_call {
     const pyro_method *method;
-    pyro_dialect dialect;
-    bool packs;  /* gRPC: the client accepts compressed messages */
-    bool utf8;   /* labels keep names with dots (allow-utf8-labelnames) */
-    str message; /* the request as protobuf */
+    rpc_dialect dialect; /* RPC_NONE: GET with parameters; responses are JSON */
+    bool packs;          /* gRPC: the client accepts compressed messages */
+    bool utf8;           /* labels keep names with dots (allow-utf8-labelnames) */
+    str message;         /* the request as protobuf */
     pyro_request r;
 } pyro_call;
 
-/* Returns whether the path belongs to one of the services. */
+/* Returns whether the path belongs to one of the services; Push itself is an endpoint for senders
+ * (pyroscope_ingest.h). */
 bool pyroscope_has(const http_message *m);
 /* Returns whether a call changes something, so that it requires the right to write. */
 bool pyroscope_changes(const http_message *m);
@@ -50,7 +43,7 @@ size_t pyroscope_max_body(const http_message *m);
  * true.  Returns false when the call can be read. */
 bool pyroscope_reject(http_exchange *x);
 /* Reads a call into k->call, and the client's timeout into k->budget.  ERR_MALFORMED, ERR_USAGE,
- * ERR_LIMIT. */
+ * ERR_LIMIT; ERR_BUSY when the body was discarded because too much data arrived at once. */
 NODISCARD bool pyroscope_read(query *k, const http_message *m, err *e);
 /* Runs k->call and encodes the response in its dialect. */
 NODISCARD bool pyroscope_run(query *k, err *e);

@@ -8,6 +8,8 @@
 /* The version of Pyroscope's query API that clients test for. */
 enum { QUERIER_API = 1 };
 
+/* Drilldown replaces its views by an introduction while a server has no data, so that a search that
+ * ended early must not report that. */
 bool pyro_get_profile_stats(query *k, err *e)
 {
     store_series_list all = {0};
@@ -18,8 +20,8 @@ bool pyro_get_profile_stats(query *k, err *e)
         if (all.v[i].first < first) first = all.v[i].first;
         if (all.v[i].last > last) last = all.v[i].last;
     }
+    if (all.n || k->scanned.partial) pb_put_uint(&k->body, 1, true);
     if (!all.n) return true;
-    pb_put_uint(&k->body, 1, true);
     pb_put_uint(&k->body, 2, first / NS_PER_MS);
     pb_put_uint(&k->body, 3, last / NS_PER_MS);
     return true;

@@ -5,6 +5,7 @@
 #include "pyroscope/ingest.h"
 #include "pyroscope/messages.h"
 #include "pyroscope/push.h"
+#include "server/rpc.h"
 #include "wire/json.h"
 #include "wire/otlp_json.h"
 #include "base/ban.h"
@@ -139,29 +140,13 @@ static str write_push(const receive_route *r, grpc_code code, str text, unsigned
     return STR("application/json");
 }
 
-static void put_frame(buf *body, uint8_t first, str bytes)
-{
-    uint8_t prefix[GRPC_PREFIX];
-    grpc_put_prefix(prefix, false, (uint32_t)bytes.n);
-    prefix[0] = first;
-    buf_put(body, prefix, sizeof prefix);
-    buf_str(body, bytes);
-}
-
 /* gRPC-Web: the status is a frame of the body. */
 static str write_web(const receive_route *r, grpc_code code, str text, unsigned *status, buf *body)
 {
-    enum { TRAILER = 0x80 };
-    buf b = {0}, encoded = {0};
     (void)r;
     *status = 200;
-    if (code == GRPC_OK) put_frame(body, 0, (str){0});
-    buf_printf(&b, "grpc-status: %d\r\n", (int)code);
-    grpc_put_message_text(&encoded, text);
-    if (text.n) buf_printf(&b, "grpc-message: %.*s\r\n", STR_ARG(buf_view(&encoded)));
-    put_frame(body, TRAILER, buf_view(&b));
-    buf_free(&b);
-    buf_free(&encoded);
+    if (code == GRPC_OK) rpc_put_frame(body, false, (str){0});
+    rpc_put_web_status(body, code, text);
     return STR("application/grpc-web+proto");
 }
 

@@ -94,7 +94,7 @@ static const char *const private_keys[] = {"__delta__",       "__name__",       
 static bool push_key(query *k, texts *to, str key, err *e)
 {
     str shown = key;
-    if (str_starts(key, STR("pprof."))) return true; /* details of files, not of services */
+    if (pyro_label_is_internal(key)) return true;
     if (!k->call->utf8 && !pyro_label_plain(key, k->a, &shown, e)) return false;
     return push(k, to, shown, e);
 }

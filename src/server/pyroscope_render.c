@@ -32,7 +32,8 @@ static bool type_in(query *k, const char *named, str text, str *out, err *e)
     if (!ok) return false;
     return out->n || err_set(e, ERR_USAGE,
                              "%s must begin with a profile type, such as "
-                             "process_cpu:cpu:nanoseconds:cpu:nanoseconds{}",
+                             "process_cpu:cpu:nanoseconds:cpu:nanoseconds{}, or have a matcher "
+                             "__profile_type__=\"...\"",
                              named);
 }
 
@@ -126,6 +127,11 @@ static bool put_time(query *k, const pyro_request *r, pyro_flamebearer *out, err
 
 /* ---- render ---- */
 
+static str partial_of(const query *k)
+{
+    return k->scanned.partial ? str_of(k->scanned.why) : (str){0};
+}
+
 static bool put_dot(query *k, const view *v, err *e)
 {
     k->type = "text/plain; charset=utf-8";
@@ -141,6 +147,7 @@ static bool put_single(query *k, const pyro_request *r, const view *v, uint64_t 
         !pyro_flame_of(&t, max_nodes, k->a, &flame, e) ||
         !pyro_type_parse(r->profile_type, &out.type, e) || !put_time(k, r, &out, e))
         return false;
+    out.partial = partial_of(k);
     pyro_flamebearer_put(&out, &k->body);
     return true;
 }
@@ -177,6 +184,7 @@ bool pyro_render_diff(query *k, err *e)
         return err_set(e, ERR_USAGE, "both sides must have the same profile type");
     if (!pyro_type_parse(a.profile_type, &out.type, e) || !pyro_diff_of(k, &a, &b, &flame, e))
         return false;
+    out.partial = partial_of(k);
     pyro_flamebearer_put(&out, &k->body);
     return true;
 }

@@ -173,7 +173,7 @@ static bool take_matchers(pyro_selection *s, const pyro_texts *texts, err *e)
 {
     for (size_t i = 0; i < texts->n; i++)
         if (!pyro_selector_add(&s->matchers, texts->v[i], s->k->a, e))
-            return err_in(e, "matchers[%zu]", i);
+            return pyro_request_name(&s->k->call->r, texts, i, e);
     for (size_t i = 0; i < s->matchers.matchers.n; i++) {
         const pyro_matcher *m = &s->matchers.matchers.v[i];
         str key;

@@ -44,6 +44,14 @@ bool pyro_get_settings(query *k, err *e)
     return true;
 }
 
+/* The list speaks of saved selections. */
+static bool over_limit(err *e)
+{
+    *e = (err){.offset = NO_OFFSET};
+    return err_set(e, ERR_LIMIT, "the server keeps %d settings, which is the limit: delete one",
+                   SAVED_MAX);
+}
+
 bool pyro_put_setting(query *k, err *e)
 {
     const pyro_request *r = &k->call->r;
@@ -56,11 +64,16 @@ bool pyro_put_setting(query *k, err *e)
     bool ok = (!link.failed || err_memory(e)) &&
               saved_put(k->settings, r->name, buf_view(&link), true, k->now, e);
     buf_free(&link);
+    if (e->code == ERR_MISMATCH) return over_limit(e);
     if (ok) put_setting(&k->body, 1, r->name, r->value, k->now);
     return ok;
 }
 
 bool pyro_remove_setting(query *k, err *e)
 {
-    return has_list(k, e) && saved_remove(k->settings, k->call->r.name, e);
+    if (!has_list(k, e)) return false;
+    if (saved_remove(k->settings, k->call->r.name, e)) return true;
+    if (e->code != ERR_UNSUPPORTED) return false;
+    *e = (err){.offset = NO_OFFSET};
+    return err_set(e, ERR_UNSUPPORTED, "there is no setting with this name");
 }

@@ -56,11 +56,11 @@ static void send_text(http_exchange *x, unsigned status, const char *text)
 }
 
 /* Responds to /healthz (the process runs), /readyz (it accepts profiles), /ready (Pyroscope's name of
- * that) and to health checks of Connect. */
+ * that) and to health checks of gRPC. */
 static void send_probe(const server *s, http_exchange *x, str path)
 {
-    if (health_is_check(path))
-        health_respond_connect(x, is_ready(s));
+    if (health_has(path))
+        health_request(x, is_ready(s));
     else if (str_eq(path, STR("/healthz")) || is_ready(s))
         send_text(x, 200, str_eq(path, STR("/ready")) ? "ready\n" : "ok\n");
     else
@@ -94,7 +94,7 @@ static bool send_facts(server *s, http_exchange *x, str path)
 static bool is_probe(str path)
 {
     return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz")) ||
-           str_eq(path, STR("/ready")) || health_is_check(path);
+           str_eq(path, STR("/ready")) || health_has(path);
 }
 
 /* Finds the endpoint for senders. Returns false when the path is not one. */
@@ -215,11 +215,6 @@ static bool refuse_unknown(server *s, http_exchange *x)
     return true;
 }
 
-static bool is_grpc(const http_message *m)
-{
-    return str_starts(http_headers_get(&m->head, "content-type"), STR("application/grpc"));
-}
-
 static void on_request(void *ctx, http_exchange *x)
 {
     server *s = ctx;
@@ -227,13 +222,9 @@ static void on_request(void *ctx, http_exchange *x)
     http_message *m = http_exchange_message(x);
     origin_verdict from = check_origin(s, m);
     guard_verdict v = check_guard(s, m);
-    bool is_call = pyroscope_has(m) && config_has_pyroscope(&s->c); /* has its own gRPC errors */
-    if (!is_call && refuse_grpc_over_http1(s, x)) return;
-    if (health_is_check(m->path) && is_grpc(m) && http_exchange_h2(x)) {
-        health_respond(x, is_ready(s));
-        return;
-    }
-    if (!is_call && refuse_unknown(s, x)) return;
+    bool is_call = pyroscope_has(m) && config_has_pyroscope(&s->c);
+    bool has_errors = is_call || health_has(m->path); /* of gRPC */
+    if (!has_errors && (refuse_grpc_over_http1(s, x) || refuse_unknown(s, x))) return;
     if (from != ORIGIN_OURS)
         reject_foreign(s, x, from);
     else if (v != GUARD_OPEN)

@@ -101,7 +101,7 @@ bool pb_next(pb_cur *c, pb_field *f)
         c->p += f->value;
         return true;
     default:
-        return pb_fail(c, f->at, "field %u has wire type %u, which OTLP never uses", f->number,
+        return pb_fail(c, f->at, "field %u has wire type %u, which proto3 never uses", f->number,
                        f->wire);
     }
 }

@@ -161,8 +161,8 @@ SEED = int(os.environ.get('KILN_SEED') or random.randrange(1 << 32))
 known = Known(SEED)
 
 
-def filled():
-    s = Serve()
+def filled(*args):
+    s = Serve(*args)
     status, _, body = s.post('/v1development/profiles', known.message.m.SerializeToString())
     need(status == 200, (status, body))
     return s

@@ -112,7 +112,7 @@ static void test_bytes_that_do_not_parse(void **state)
     } broken[] = {
         {"cut off", "\x0a\x05\x12", 3, "", "field 1 needs 5 bytes, 1 are left", 0},
         {"inside", "\x12\x04\x2a\x09xy", 6, "dictionary", "field 5 needs 9 bytes, 2 are left", 2},
-        {"group", "\x0b\x0c", 2, "", "field 1 has wire type 3, which OTLP never uses", 0},
+        {"group", "\x0b\x0c", 2, "", "field 1 has wire type 3, which proto3 never uses", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
         arena a = {0};

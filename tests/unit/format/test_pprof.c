@@ -320,7 +320,7 @@ static void test_errors(void **state)
         {L("\x48\x01\x48\x01"),
          "time_nanos occurs twice: several profiles were concatenated; split them "
          "and convert each (byte 2)"},
-        {L("\x2b"), "field 5 has wire type 3, which OTLP never uses (byte 0)"},
+        {L("\x2b"), "field 5 has wire type 3, which proto3 never uses (byte 0)"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (int padded = 0; padded < 2;

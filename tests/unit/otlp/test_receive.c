@@ -78,7 +78,6 @@ static void test_unknown(void **state)
         {"/a.b.C/Do", "application/grpc", "unknown method"},
         {"/", "application/grpc", "unknown method"},
         {"/v1/profiles", "application/grpc", "unknown method"},
-        {"/grpc.health.v1.Health/Watch", "application/grpc", "Watch"},
         {"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
          "application/grpc+json", "application/grpc+proto"},
         {"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",

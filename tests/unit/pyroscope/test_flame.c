@@ -205,8 +205,8 @@ static void test_refused(void **state)
         size_t n;
         err_code code;
     } cases[] = {
-        {{{0}, {"a", 0, -1}}, 2, ERR_UNSUPPORTED},
-        {{{0}, {"a", 0, 3}, {"b", 0, -1}}, 3, ERR_UNSUPPORTED},
+        {{{0}, {"a", 0, -1}}, 2, ERR_MISMATCH},
+        {{{0}, {"a", 0, 3}, {"b", 0, -1}}, 3, ERR_MISMATCH},
         {{{0}, {"a", 0, INT64_MAX}, {"b", 0, 1}}, 3, ERR_LIMIT},
         {{{0}, {"a", 0, INT64_MAX}}, 2, ERR_OK},
     };
@@ -347,8 +347,12 @@ static void test_json(void **state)
              "\"timeline\":null,\"groups\":null,\"heatmap\":null}");
     buf_reset(&b);
     assert_ok(pyro_flame_diff_of(&t, &t, &t, 1, &x.a, &f, &e), &e);
-    o = (pyro_flamebearer){
-        &f, {.type = STR("alloc_objects"), .unit = STR("count")}, &times, &times, 1};
+    o = (pyro_flamebearer){.flame = &f,
+                           .type = {.type = STR("alloc_objects"), .unit = STR("count")},
+                           .timeline = &times,
+                           .groups = &times,
+                           .n_groups = 1,
+                           .partial = STR("the \"limit\"")};
     pyro_flamebearer_put(&o, &b);
     buf_putc(&b, '\0');
     assert_string_equal(
@@ -361,7 +365,7 @@ static void test_json(void **state)
              "\"watermarks\":null},"
              "\"groups\":{\"x\\\"y\":{\"startTime\":1700000000,\"samples\":[0,7],"
              "\"durationDelta\":15,\"watermarks\":null}},\"heatmap\":null,"
-             "\"leftTicks\":10,\"rightTicks\":10}");
+             "\"leftTicks\":10,\"rightTicks\":10,\"kiln_partial\":\"the \\\"limit\\\"\"}");
     buf_free(&b);
     arena_free(&x.a);
 }

@@ -76,6 +76,31 @@ static void test_find(void **state)
     assert_int_equal(pyro_label_find(STR("x"), NULL, 0), 0);
 }
 
+static void test_internal(void **state)
+{
+    (void)state;
+    static const char *const hidden[] = {"pprof.profile.comment", "kiln.document.name",
+                                         "kiln.profile.name",     "kiln.time.epoch",
+                                         "kiln.time.offset",      "kiln.unit",
+                                         "kiln.sum.samples",      "kiln.lost.stacks",
+                                         "kiln.off_cpu.kept",     "kiln."};
+    static const char *const shown[] = {"kiln.wait.syscall",
+                                        "kiln.wait.waker_name",
+                                        "kiln.thread.state",
+                                        "kiln.jfr.class",
+                                        "kiln.off_cpu.bound",
+                                        "thread.state",
+                                        "kiln",
+                                        "kilnx.y",
+                                        "pprof",
+                                        "__name__",
+                                        ""};
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+        if (!pyro_label_is_internal(str_of(hidden[i]))) fail_msg("%s is shown", hidden[i]);
+    for (size_t i = 0; i < ARRAY_LEN(shown); i++)
+        if (pyro_label_is_internal(str_of(shown[i]))) fail_msg("%s is hidden", shown[i]);
+}
+
 static void test_accept(void **state)
 {
     (void)state;
@@ -115,7 +140,8 @@ static void test_private(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),  cmocka_unit_test(test_same),    cmocka_unit_test(test_find),
+        cmocka_unit_test(test_plain),  cmocka_unit_test(test_same),
+        cmocka_unit_test(test_find),   cmocka_unit_test(test_internal),
         cmocka_unit_test(test_accept), cmocka_unit_test(test_private),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
