@@ -16,14 +16,14 @@ typedef struct cli {
     int fd;    /* where `out` is written: stdout, or stderr for `run`, whose program owns stdout */
     term term; /* properties of fd; --color is already applied */
     term term_err;
-    uint64_t seed;         /* seed of the hash tables */
-    bool out_closed;       /* the reader closed the pipe: no error, no more output */
-    bool pages;            /* show long output through a pager */
-    bool verbatim;         /* the output is data or a file, not text for people */
-    bool status;           /* a progress line is on the terminal */
+    uint64_t seed;           /* seed of the hash tables */
+    bool out_closed;         /* the reader closed the pipe: no error, no more output */
+    bool pages;              /* show long output through a pager */
+    bool verbatim;           /* the output is data or a file, not text for people */
+    bool status;             /* a progress line is on the terminal */
     child_settings settings; /* as they were when kiln was started */
-    exit_code worst;       /* highest code seen so far */
-    struct naming *naming; /* automatic symbol lookup (cli/naming.h); NULL: not used yet */
+    exit_code worst;         /* highest code seen so far */
+    struct naming *naming;   /* automatic symbol lookup (cli/naming.h); NULL: not used yet */
 } cli;
 
 /* Replaces UTF-8 marks in c->out by ASCII if the locale is not UTF-8.  Call it before c->out is
