@@ -3,6 +3,7 @@
 #include "server/config.h"
 
 #include "server/origin.h"
+#include "debuginfod/debuginfod.h"
 #include "net/listen.h"
 #include "base/time.h"
 #include "base/words.h"
@@ -58,6 +59,9 @@ static const config_key keys[] = {
              "and attributes of the resource are replaced"},
     {"source.trim", KEY_TEXT, AT(source_trim), LIVE,
      .what = "prefix of source paths that {file} does not contain, such as /build/shop/"},
+    {"source.debuginfod", KEY_TEXT, AT(source_debuginfod), LIVE,
+     .what = "addresses of debuginfod servers, separated by spaces, such as "
+             "https://debuginfod.debian.net: the page shows source files that they have"},
     {"limits.connections", KEY_COUNT, AT(http.connections), LIVE, .usual = "4096",
      .what = "most connections at a time"},
     {"limits.streams", KEY_COUNT, AT(http.streams), LIVE, .usual = "100",
@@ -438,6 +442,8 @@ bool config_check(const server_config *c, err *e)
     str link = str_of(c->source_link);
     if (link.n && !str_starts(link, STR("http://")) && !str_starts(link, STR("https://")))
         return err_set(e, ERR_USAGE, "source.link must begin with http:// or https://");
+    if (c->source_debuginfod && !debuginfod_check(str_of(c->source_debuginfod), e))
+        return err_in(e, "source.debuginfod");
     for (size_t i = 0; i < c->hosts.n; i++)
         if (!origin_host_valid(c->hosts.v[i]))
             return err_set(

@@ -44,6 +44,7 @@ typedef struct server_config {
     const char *write_tokens, *read_tokens; /* files (server/guard.h); NULL: no token required */
     bool insecure; /* other hosts may connect without TLS and without a token */
     const char *source_link, *source_trim; /* links of the page to source code; NULL: none */
+    const char *source_debuginfod;         /* URLs of servers with source code; NULL: none */
     const char *log_format;                /* for log_format_parse; NULL: text */
     const char *pyroscope;                 /* "off": no endpoints of Pyroscope; NULL or "on" */
     http_limits http;

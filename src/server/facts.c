@@ -3,6 +3,7 @@
 #include "server/facts.h"
 
 #include "server/api.h"
+#include "server/api_source.h"
 #include "server/forward.h"
 #include "wire/json.h"
 #include "base/ban.h"
@@ -82,6 +83,7 @@ void facts_metrics(const facts *f, buf *b)
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
     api_counted api_n = api_count(f->api);
+    api_source_counts sources = api_source_count(f->source);
     store_counters stored = store_counted(f->store);
     stored.damaged += api_damaged(f->api);
     store_gauges now = store_gauged(f->store);
@@ -93,6 +95,9 @@ void facts_metrics(const facts *f, buf *b)
 #undef X
 #define X(name, what) metric(b, "counter", "api", #name, what, api_n.name);
     API_COUNTERS(X)
+#undef X
+#define X(name, what) metric(b, "counter", "source", #name, what, sources.name);
+    SOURCE_COUNTERS(X)
 #undef X
 #define X(name, what) metric(b, "counter", "store", #name, what, stored.name);
     STORE_COUNTERS(X)
@@ -196,6 +201,7 @@ void facts_json(const facts *f, buf *b)
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
     api_counted api_n = api_count(f->api);
+    api_source_counts sources = api_source_count(f->source);
     store_counters stored = store_counted(f->store);
     stored.damaged += api_damaged(f->api);
     store_gauges now = store_gauged(f->store);
@@ -215,6 +221,8 @@ void facts_json(const facts *f, buf *b)
     json_put_str(&o, str_of(f->source_link));
     json_put_key(&o, STR("source_trim"));
     json_put_str(&o, str_of(f->source_trim));
+    json_put_key(&o, STR("source_server"));
+    json_put_bool(&o, api_source_active(f->source));
     put_limit(&o, STR("max_age"), f->max_age);
     put_limit(&o, STR("max_bytes"), f->max_bytes);
     json_put_key(&o, STR("ingest"));
@@ -241,6 +249,12 @@ void facts_json(const facts *f, buf *b)
     json_put_object(&o);
 #define X(name, what) put_u64(&o, STR(#name), api_n.name);
     API_COUNTERS(X)
+#undef X
+    json_put_object_end(&o);
+    json_put_key(&o, STR("source"));
+    json_put_object(&o);
+#define X(name, what) put_u64(&o, STR(#name), sources.name);
+    SOURCE_COUNTERS(X)
 #undef X
     json_put_object_end(&o);
     json_put_key(&o, STR("store"));

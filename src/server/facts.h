@@ -9,6 +9,7 @@ typedef struct facts {
     const ingest *ingest;
     const http_server *http;
     const struct api *api;
+    const struct api_source *source;
     const pool *pool, *query_pool; /* for ingest, for queries */
     const store *store;
     const struct forward *forward;         /* NULL: nothing is forwarded */

@@ -3,6 +3,7 @@
 #pragma once
 #include "server/api.h"
 #include "server/api_saved.h"
+#include "server/api_source.h"
 #include "server/forward.h"
 #include "server/guard.h"
 #include "server/notify.h"
@@ -27,6 +28,7 @@ struct server {
     ingest *ingest;
     api *api;
     api_saved *saved;
+    api_source *source;
     struct saved *settings; /* of Pyroscope's clients */
     guard *guard;
     loop_timer check;    /* reloads changed tokens */
@@ -66,6 +68,9 @@ static inline bool server_may_be_exposed(const server_config *c)
 {
     return c->insecure || c->tls.cert || (c->write_tokens && c->read_tokens);
 }
+
+/* Opens the client of source.debuginfod; *out is NULL without that key. */
+NODISCARD bool server_open_debuginfod(const server_config *c, struct debuginfod **out, err *e);
 
 /* Raises the limit of descriptors, and lowers the number of connections so that some remain for the
  * store. */

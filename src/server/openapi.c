@@ -245,16 +245,24 @@ static bool is_change(const api_route *r) { return r->params & (API_PUT | API_DE
 
 static void put_responses(json_out *o, const api_route *r)
 {
-    static const char *const others[][2] = {
-        {"400", "wrong"}, {"404", "none"}, {"503", "much"}, {"409", "taken"}};
+    static const struct {
+        const char *status, *name;
+        uint64_t only; /* for routes with one of these bits; 0: for all */
+    } others[] = {{"400", "wrong", 0},
+                  {"404", "none", 0},
+                  {"503", "much", 0},
+                  {"409", "taken", API_PUT | API_DELETE},
+                  {"502", "upstream", API_FETCHED},
+                  {"504", "late", API_FETCHED}};
     open_at(o, "responses");
     open_at(o, is_change(r) ? "204" : "200");
     put_text(o, "description", r->what);
     if (!is_change(r)) put_content(o, r);
     json_put_object_end(o);
-    for (size_t i = 0; i < ARRAY_LEN(others) - !is_change(r); i++) {
-        json_put_key(o, str_of(others[i][0]));
-        put_ref(o, "responses", str_of(others[i][1]));
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (others[i].only && !(r->params & others[i].only)) continue;
+        json_put_key(o, str_of(others[i].status));
+        put_ref(o, "responses", str_of(others[i].name));
     }
     json_put_object_end(o);
 }
@@ -352,7 +360,9 @@ static void put_errors(json_out *o)
         {"wrong", "invalid query; the message names the parameter"},
         {"none", "unknown endpoint, or nothing is stored under this id"},
         {"much", "the server is overloaded, or the query exceeds its budget"},
-        {"taken", "the name is taken, or the list of saved selections is full"}};
+        {"taken", "the name is taken, or the list of saved selections is full"},
+        {"upstream", "the debuginfod server is unreachable, or sent something else than the file"},
+        {"late", "the debuginfod server did not respond in time"}};
     open_at(o, "responses");
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         open_at(o, all[i][0]);

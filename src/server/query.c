@@ -12,14 +12,13 @@
 
 /* ---- parameters ---- */
 
-static bool check_params(const query *k, err *e)
+bool query_check_params(const api_route *r, const params *p, err *e)
 {
-    const params *p = &k->p;
     for (size_t i = 0; i < p->v.n; i++) {
         str key = p->v.v[i].key;
         int n = key.n < 60 ? (int)key.n : 60;
-        if (!api_route_param(k->route, key))
-            return err_set(e, ERR_USAGE, "%s has no parameter `%.*s`", k->route->path, n, key.p);
+        if (!api_route_param(r, key))
+            return err_set(e, ERR_USAGE, "%s has no parameter `%.*s`", r->path, n, key.p);
         for (size_t j = 0; j < i; j++)
             if (str_eq(p->v.v[j].key, key))
                 return err_set(e, ERR_USAGE, "parameter %.*s is given twice", n, key.p);
@@ -109,7 +108,7 @@ static bool pack_body(query *k, err *e)
 bool query_prepare(query *k, err *e)
 {
     k->file = SPILL_NONE;
-    return check_params(k, e) && take_encoding(k, e) && take_budget(k, e);
+    return query_check_params(k->route, &k->p, e) && take_encoding(k, e) && take_budget(k, e);
 }
 
 bool query_run(query *k, err *e)

@@ -53,6 +53,8 @@ typedef struct query {
     bool packed; /* the body is compressed with gzip */
 } query;
 
+/* Checks that the route has all parameters, and each is given once.  ERR_USAGE. */
+NODISCARD bool query_check_params(const api_route *r, const params *p, err *e);
 /* Checks the parameters and reads encoding and limits from them.  The caller has set p, route,
  * accepted and budget.  Cheap.  ERR_USAGE. */
 NODISCARD bool query_prepare(query *k, err *e);

@@ -2,6 +2,7 @@
  * old, so that a failed reload changes nothing. */
 #include "server/internal.h"
 
+#include "debuginfod/debuginfod.h"
 #include "base/ban.h"
 #include <time.h>
 
@@ -77,7 +78,8 @@ static bool own_texts(server_config *c, arena *a, err *e)
     return true;
 }
 
-static void apply(server *s, server_config *c, arena *texts, guard *g, tls_context *t)
+static void apply(server *s, server_config *c, arena *texts, guard *g, tls_context *t,
+                  debuginfod *d)
 {
     log_format f;
     server_fit_descriptors(&c->http);
@@ -88,6 +90,7 @@ static void apply(server *s, server_config *c, arena *texts, guard *g, tls_conte
         tls_context_close(s->tls);
         s->tls = t;
     }
+    api_source_use(s->source, d);
     http_server_limits(s->http, &c->http);
     ingest_limits(s->ingest, &c->ingest);
     store_retain(s->store, c->max_age, c->max_bytes);
@@ -122,17 +125,20 @@ static bool reload(server *s, const server_config *wanted, buf *fixed, err *e)
     server_config c = *wanted;
     tls_context *t = NULL;
     guard *g = NULL;
+    debuginfod *d = NULL;
     arena texts = {0};
     if (!server_check(wanted, e)) return false;
     hold_fixed(&s->c, &c, fixed);
     if (opens(s, &c, e)) return false;
     bool ok = own_texts(&c, &texts, e) && (g = guard_open(c.write_tokens, c.read_tokens, e)) &&
-              (!s->tls || (t = tls_context_open(true, &c.tls, SERVER_ALPN, e)));
+              (!s->tls || (t = tls_context_open(true, &c.tls, SERVER_ALPN, e))) &&
+              server_open_debuginfod(&c, &d, e);
     if (ok) {
-        apply(s, &c, &texts, g, t);
+        apply(s, &c, &texts, g, t, d);
         return true;
     }
     guard_close(g);
+    tls_context_close(t);
     arena_free(&texts);
     return false;
 }

@@ -33,6 +33,7 @@ static facts facts_of(const server *s)
                    .store_dir = s->c.store,
                    .source_link = s->c.source_link,
                    .source_trim = s->c.source_trim,
+                   .source = s->source,
                    .max_age = s->c.max_age ? s->c.max_age : STORE_MAX_AGE,
                    .max_bytes = s->c.max_bytes ? s->c.max_bytes : STORE_MAX_BYTES,
                    .started = s->started,
@@ -241,6 +242,8 @@ static void on_request(void *ctx, http_exchange *x)
         send_text(x, 404, "the endpoints of Pyroscope are disabled\n");
     else if (api_saved_has(m))
         api_saved_request(s->saved, x, changes_of(s));
+    else if (api_source_has(m))
+        api_source_request(s->source, x);
     else if (api_has(m))
         api_request(s->api, x);
     else
@@ -252,6 +255,8 @@ static void on_gone(void *ctx, http_exchange *x)
     server *s = ctx;
     if (api_saved_has(http_exchange_message(x)))
         api_saved_gone(x);
+    else if (api_source_has(http_exchange_message(x)))
+        api_source_gone(s->source, x);
     else if (api_has(http_exchange_message(x)))
         api_gone(s->api, x);
     else
@@ -262,7 +267,10 @@ static void on_ended(void *ctx, http_exchange *x)
 {
     server *s = ctx;
     const http_message *m = http_exchange_message(x);
-    if (api_has(m) && !api_saved_has(m)) api_ended(s->api, x);
+    if (api_source_has(m))
+        api_source_ended(x);
+    else if (api_has(m) && !api_saved_has(m))
+        api_ended(s->api, x);
 }
 
 static void on_cut(void *ctx, const char *peer)

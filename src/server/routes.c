@@ -2,6 +2,7 @@
 #include "server/routes.h"
 
 #include "server/api.h"
+#include "server/api_source.h"
 #include "server/ingest.h"
 #include "server/endpoints.h"
 #include "net/http_server.h"
@@ -38,12 +39,13 @@ const api_shape api_shapes[] = {
             "jobs_waiting:int questions_waiting:int"},
     {"api_counts", API_COUNTERS(X)},
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
+    {"source_counts", SOURCE_COUNTERS(X)},
     {"saved", "schema:int changes:text saved:[name:text link:text changed:int]"},
     {"status",
      "schema:int version:text ready:bool started:int now:int store_dir:text source_link:text "
-     "source_trim:text max_age:int? "
+     "source_trim:text source_server:bool max_age:int? "
      "max_bytes:int? ingest:@ingest_counts http:@http_counts "
-     "api:@api_counts store:@store_counts "
+     "api:@api_counts source:@source_counts store:@store_counts "
      "forward?:{profiles:@forwarded logs:@forwarded waiting_requests:int journal_bytes:int "
      "lost_requests:int} recognised:[@source] "
      "senders:[@source] losses:[concept:text count:int example:text carried_as:text?]"},
@@ -143,6 +145,8 @@ const api_route api_routes[] = {
     {"saved/{name}", NULL, API_PUT | API_P(FROM), "saves a link under a name, or renames", NULL,
      NULL},
     {"saved/{name}", NULL, API_DELETE, "deletes a saved selection", NULL, NULL},
+    {"source", NULL, API_P(BUILD_ID) | API_P(PATH) | API_P(MAX_TIME) | API_FETCHED,
+     "a source file, fetched from a debuginfod server", NULL, "text/plain"},
     {"openapi.json", api_openapi, 0, "this document", NULL, "application/json"},
     {"store", api_store, API_ENCODED,
      "the files of the store, their sizes, and what waits for compaction",
@@ -173,6 +177,13 @@ const api_route *api_route_of(str path, str *rest)
     for (size_t i = 0; i < api_n_routes; i++)
         if (api_routes[i].run && fits(api_routes[i].path, path, rest)) return &api_routes[i];
     return NULL;
+}
+
+const api_route *api_route_named(const char *path)
+{
+    const api_route *r = api_routes;
+    while (strcmp(r->path, path)) r++;
+    return r;
 }
 
 const api_param *api_route_param(const api_route *r, str name)

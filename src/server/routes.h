@@ -92,7 +92,10 @@ typedef enum api_kind {
     X(FROM, "from", API_TEXT, "old name",                                                          \
       "the saved selection to rename; the body is then ignored")                                   \
     X(MIN_DURATION, "min_duration", API_DURATION, "100ms", "only traces that last so long")        \
-    X(SORT, "sort", API_WORD, "duration|time|samples", "order of traces, largest or latest first")
+    X(SORT, "sort", API_WORD, "duration|time|samples", "order of traces, largest or latest first") \
+    X(BUILD_ID, "build_id", API_TEXT, "c0ffee5a1e00000000000000000000000000beef",                  \
+      "GNU build id of the binary, in hex digits")                                                 \
+    X(PATH, "path", API_TEXT, "/build/shop/src/main.c", "absolute path of a source file")
 
 enum {
 #define X(id, name, kind, example, what) API_I_##id,
@@ -100,6 +103,8 @@ enum {
 #undef X
         API_N_PARAMS
 };
+
+_Static_assert(API_N_PARAMS <= 60, "the bits above are those of methods and responses");
 
 /* Bits of api_route.params. */
 #define API_P(id) (UINT64_C(1) << API_I_##id)
@@ -109,6 +114,8 @@ enum {
  * one path are neighbours. */
 #define API_PUT (UINT64_C(1) << 62)
 #define API_DELETE (UINT64_C(1) << 61)
+/* The response comes from another server, which may fail. */
+#define API_FETCHED (UINT64_C(1) << 60)
 #define API_SELECTION                                                                              \
     (API_P(QUERY) | API_P(START) | API_P(END) | API_P(TRACE_ID) | API_P(SPAN_ID) |                 \
      API_P(PROFILE_ID) | API_P(MAX_TIME))
@@ -156,5 +163,7 @@ extern const size_t api_n_shapes;
 /* Returns the route of a path after /api/v1/, or NULL. Sets *rest to the part that matched
  * {...}. */
 const api_route *api_route_of(str path, str *rest);
+/* Returns the route with this path, such as "saved/{name}". */
+const api_route *api_route_named(const char *path);
 /* Returns the route's parameter of this name, or NULL. */
 const api_param *api_route_param(const api_route *r, str name);

@@ -1,6 +1,7 @@
 /* Opens, runs and closes the parts of the daemon: loop, store, pools, HTTP server, forwarding. */
 #include "server/internal.h"
 
+#include "debuginfod/debuginfod.h"
 #include "net/listen.h"
 #include "store/saved.h"
 #include "base/ban.h"
@@ -23,6 +24,7 @@ static void on_wake(void *ctx)
     server *s = ctx;
     pool_reap(s->pool);
     pool_reap(s->query_pool);
+    api_source_reap(s->source);
     ingest_settle(s->ingest);
 }
 
@@ -188,6 +190,21 @@ static bool open_saved(server *s, err *e)
     return s->saved != NULL;
 }
 
+bool server_open_debuginfod(const server_config *c, debuginfod **out, err *e)
+{
+    *out = NULL;
+    return !c->source_debuginfod || (*out = debuginfod_open(str_of(c->source_debuginfod), e));
+}
+
+static bool open_source(server *s, err *e)
+{
+    debuginfod *d;
+    if (!server_open_debuginfod(&s->c, &d, e)) return false;
+    if (!(s->source = api_source_open(s->loop, e))) return debuginfod_close(d), false;
+    api_source_use(s->source, d);
+    return true;
+}
+
 static bool open_all(server *s, err *e)
 {
     server_fit_descriptors(&s->c.http);
@@ -206,7 +223,8 @@ static bool open_all(server *s, err *e)
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
            (s->query_pool = pool_open(s->loop, WORKERS, QUERIES, e)) && open_forward(s, e) &&
            (s->ingest = open_ingest(s, e)) && (s->api = open_api(s, e)) && open_saved(s, e) &&
-           open_tls(s, e) && (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
+           open_source(s, e) && open_tls(s, e) &&
+           (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
 }
 
@@ -233,6 +251,7 @@ void server_close(server *s)
     api_end(s->api);
     pool_close(s->pool);
     pool_close(s->query_pool);
+    api_source_end(s->source);
     if (s->forward)
         (void)store_commit(s->store, NULL); /* so that the last items can be forwarded */
     forward_stop(s->forward, FORWARD_NS);
@@ -242,6 +261,7 @@ void server_close(server *s)
     saved_close(s->settings);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
+    api_source_close(s->source);
     ingest_close(s->ingest);
     forward_close(s->forward);
     guard_close(s->guard);

@@ -113,7 +113,7 @@ const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T 
 /** The data that a fragment needs from the server. */
 export interface Needs {
     times: boolean; // timestamps of observations
-    attributes: boolean; // attributes of samples
+    attributes: boolean; // attributes of samples, or lines of code: what a tree does not have
     stacks: boolean; // every stack, not only the largest ones
     view: ViewParam | null; // a transform that the server can apply
     zoom: string[]; // the path that is shown (model/reference.ts)
@@ -128,7 +128,7 @@ export function needsOf(fragment: string): Needs {
         view = transforms.length === 1 ? paramOf(transforms[0]) : null;
     return {
         times: needsTimes(q.get('view') as View),
-        attributes: q.get('view') === 'labels' || q.has('label') || q.has('not'),
+        attributes: ['labels', 'source'].includes(q.get('view') ?? '') || q.has('label') || q.has('not'),
         stacks: q.get('invert') === '1' || (transforms.length > 0 && !view),
         view,
         zoom: readPath(q.getAll('zoom')),

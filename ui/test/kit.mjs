@@ -43,10 +43,13 @@ export const browser = await chromium.launch({
     args: ['--no-sandbox', `--host-resolver-rules=MAP ${FOREIGN} 127.0.0.1`],
 });
 let complaints = [];
-/** `mayRequest`: addresses that the page may request; others are complaints. */
-export async function newPage(options = {}, mayRequest = /^(file|data|about|blob):/) {
+/** `mayRequest`: addresses that the page may request; others are complaints. `mayLog`: messages that are expected. */
+export async function newPage(options = {}, mayRequest = /^(file|data|about|blob):/, mayLog = null) {
     const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
-    page.on('console', (m) => (m.type() === 'error' || m.type() === 'warning') && complaints.push(m.text()));
+    page.on(
+        'console',
+        (m) => (m.type() === 'error' || m.type() === 'warning') && !mayLog?.test(m.text()) && complaints.push(m.text()),
+    );
     page.on('pageerror', (e) => complaints.push(e.message));
     page.on('request', (r) => !mayRequest.test(r.url()) && complaints.push(`requested ${r.url()}`));
     return page;

@@ -1,6 +1,7 @@
-// source.mjs - source code beside amounts: files that a report contains, and links of a server. Prints TAP. KILN_SHOTS=DIR stores
-// screenshots.
+// source.mjs - source code beside amounts: files that a report contains or a server fetches, and links of a server. Prints TAP.
+// KILN_SHOTS=DIR stores screenshots.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { browser, check, dir, kiln, must, newPage, result, same, textIs, there, viewIs } from './kit.mjs';
@@ -21,8 +22,11 @@ const HOSTILE = '<img src=x onerror=alert(1)>.c',
         ['nameless', '', 0, 1],
     ];
 
-/** OTLP/JSON: run calls each leaf from line 9 of main.c. */
-function profile() {
+const ID = 'c0ffee5a1e00000000000000000000000000beef',
+    NO_ID = 'binary'; // a leaf of a binary without build id
+
+/** OTLP/JSON: run calls each leaf from line 9 of main.c. `times`: each sample is repeated, and the sums stay. */
+function profile(times = 1) {
     const strings = [''],
         text = (s) => (strings.includes(s) ? strings.indexOf(s) : strings.push(s) - 1);
     const names = [['run', '/build/shop/src/main.c'], ...LEAVES.map(([name, file]) => [name, file])],
@@ -32,14 +36,15 @@ function profile() {
             { lines: [{ functionIndex: 1, line: '9' }] },
             ...LEAVES.map(([, , line], i) => ({ lines: [{ functionIndex: i + 2, line: String(line) }] })),
         ];
+    for (const l of locations) if (l.lines && names[l.lines[0].functionIndex - 1][0] !== NO_ID) l.mappingIndex = 1;
     const now = BigInt(Date.now()) * 1000000n;
     return {
         dictionary: {
-            mappingTable: [{}],
+            mappingTable: [{}, { filenameStrindex: text('/usr/bin/shop'), attributeIndices: [1] }],
             locationTable: locations,
             functionTable: functions,
             linkTable: [{}],
-            attributeTable: [{}],
+            attributeTable: [{}, { keyStrindex: text('process.executable.build_id.gnu'), value: { stringValue: ID } }],
             stackTable: [{}, ...LEAVES.map((_, i) => ({ locationIndices: [i + 2, 1] }))],
             stringTable: (text('cpu'), text('nanoseconds'), strings),
         },
@@ -58,7 +63,9 @@ function profile() {
                                 sampleType: { typeStrindex: text('cpu'), unitStrindex: text('nanoseconds') },
                                 timeUnixNano: String(now - 5000000000n),
                                 durationNano: '1000000000',
-                                samples: LEAVES.map(([, , , v], i) => ({ stackIndex: i + 1, values: [String(v * 1e6)] })),
+                                samples: Array(times)
+                                    .fill(LEAVES.map(([, , , v], i) => ({ stackIndex: i + 1, values: [String((v * 1e6) / times)] })))
+                                    .flat(),
                             },
                         ],
                     },
@@ -68,16 +75,15 @@ function profile() {
     };
 }
 
+const MAIN = ['#include <stdio.h>', '', 'int parse(void)', '{\tint n = 0; // </script><script>alert(1)</script>', '\u202e', '\treturn n;', '}', '', 'int run(void) { return parse(); }', ...Array(60).fill('// end')].join('\r\n');
+
 const json = join(dir, 'shop.json'),
     html = join(dir, 'shop.html'),
     tree = join(dir, 'tree');
 
 function sources() {
     mkdirSync(join(tree, 'src'), { recursive: true });
-    writeFileSync(
-        join(tree, 'src/main.c'),
-        ['#include <stdio.h>', '', 'int parse(void)', '{\tint n = 0; // </script><script>alert(1)</script>', '\u202e', '\treturn n;', '}', '', 'int run(void) { return parse(); }', ...Array(60).fill('// end')].join('\r\n'),
-    );
+    writeFileSync(join(tree, 'src/main.c'), MAIN);
     writeFileSync(join(tree, 'src', HOSTILE), 'a\n<b onclick=alert(1)>&amp;\n');
     writeFileSync(join(tree, 'src/binary.c'), Buffer.from([65, 0, 66]));
     writeFileSync(join(tree, 'src/big.c'), Buffer.alloc((1 << 20) + 1, 'x'));
@@ -183,6 +189,89 @@ async function missing() {
     });
 }
 
+/** A debuginfod server. */
+async function debuginfod() {
+    const asked = [],
+        files = { '/build/shop/src/main.c': MAIN, [`/build/shop/src/${HOSTILE}`]: 'a\n<b onclick=alert(1)>&amp;\n', '/build/shop/src/big.c': 'a\0b' };
+    const s = createServer((q, r) => {
+        const path = decodeURIComponent(q.url).replace(`/buildid/${ID}/source`, '');
+        asked.push(path);
+        r.writeHead(path in files ? 200 : 404, { 'content-type': 'text/html' });
+        r.end(files[path] ?? '<h1>no</h1>');
+    });
+    await new Promise((done) => s.listen(0, '127.0.0.1', done));
+    return { url: `http://127.0.0.1:${s.address().port}`, asked, close: () => s.close() };
+}
+
+async function fetched() {
+    const from = await debuginfod(),
+        config = join(dir, 'debuginfod.yaml');
+    writeFileSync(config, `source:\n  link: https://git.example.com/shop/{file}#L{line}\n  debuginfod: ${from.url}\n`);
+    const url = await serve('fetched', '--config', config),
+        r = await fetch(`${url}/v1development/profiles`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(profile()) });
+    must(r.ok, await r.text());
+    const page = await newPage({}, new RegExp(`^(${url}/|data:|about:|blob:)`), /status of 404/),
+        choose = async (name) => {
+            await page.click('[data-tab=table]');
+            await page.click(`.row:has-text("${name}")`);
+            await textIs(page, '.details h2', new RegExp(`^${name}$`), 'not selected');
+            await page.click('[data-do=source]');
+            await viewIs(page, 'source');
+        };
+    await check('the page of a server shows lines that the server fetches by build id, with their amounts', async () => {
+        await open(page, url, '?range=all#view=table');
+        await choose('parse');
+        await there(page, '[data-line="6"]', 'no lines');
+        const [four, six, three] = [await line(page, 4), await line(page, 6), await line(page, 3)];
+        same(JSON.stringify([four.self, four.total, six.self, six.total]), JSON.stringify([30e6, 30e6, 50e6, 50e6]), 'amounts');
+        must(four.hot && six.hot && !three.hot, 'heat');
+        same(four.text, '{       int n = 0; // </script><script>alert(1)</script>', 'text with a tab');
+        await shot(page, 'source-fetched');
+        await noFindings(page);
+        await choose('run');
+        await there(page, '[data-line="9"]', 'no lines of the caller');
+        same(from.asked.join(), '/build/shop/src/main.c', 'requests');
+        await choose('hostile');
+        await there(page, '[data-line="2"]', 'no lines');
+        same((await line(page, 2)).text, '<b onclick=alert(1)>&amp;', 'text');
+        same(await page.$$eval('.source img, .source b[onclick]', (l) => l.length), 0, 'markup');
+    });
+    await check('a link opens the source of the selected function', async () => {
+        await page.reload();
+        await there(page, '.source [data-line="2"]', 'no lines');
+    });
+    await check('without a file, the page shows the reason and the configured link', async () => {
+        for (const [name, why, link] of [
+            ['header', /stdio\.h, cannot be shown: 127\.0\.0\.1:\d+ does not have the file\./, 'https://git.example.com/shop/usr/include/stdio.h#L1'],
+            ['binary', /cannot be shown: the profile does not have the GNU build id/, 'https://git.example.com/shop/build/shop/src/binary.c#L1'],
+            ['big', /big\.c, is not text/, 'https://git.example.com/shop/build/shop/src/big.c#L1'],
+            ['password', /cannot be shown: its path is not absolute/, null],
+        ]) {
+            await choose(name);
+            await textIs(page, '[data-no-source]', why, name);
+            same((await page.$$eval('[data-no-source] a', (l) => l.map((a) => a.href)))[0] ?? null, link, `the link of ${name}`);
+        }
+        await noFindings(page);
+        must(from.asked.every((path) => !path.includes('passwd')), 'a request for a path with ..');
+    });
+    await check('a selection that is loaded as a tree is loaded again, with its lines', async () => {
+        const many = await serve('many', '--config', config),
+            sent = await fetch(`${many}/v1development/profiles`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(profile(8000)) });
+        must(sent.ok, await sent.text());
+        const other = await newPage({}, new RegExp(`^(${many}/|data:|about:|blob:)`));
+        await open(other, many, '?range=all#view=table');
+        await other.click('.row:has-text("parse")');
+        await textIs(other, '.details h2', /^parse$/, 'not selected');
+        same(await other.$$eval('.details .lines', (l) => l.length), 0, 'a tree without lines');
+        await other.click('[data-tab=source]');
+        await there(other, '[data-line="6"]', 'no lines');
+        same((await line(other, 6)).self, 50e6, 'amounts');
+        await other.close();
+    });
+    await page.close();
+    from.close();
+}
+
 async function live() {
     const config = join(dir, 'kiln.yaml');
     writeFileSync(config, 'source:\n  link: https://git.example.com/shop/blob/{service.version}/{file}#L{line}\n  trim: /build/shop/\n');
@@ -206,6 +295,7 @@ async function live() {
         await textIs(page, '.details h2', /password/, 'not selected');
         await there(page, '.details .lines', 'no lines');
         same(await page.$$eval('.details a', (l) => l.length), 0, 'links to a path with ..');
+        same(await page.$$eval('[data-tab=source], [data-do=source]', (l) => l.length), 0, 'source without a source server');
         await shot(page, 'source-live');
     });
     await page.close();
@@ -226,6 +316,7 @@ try {
     await report();
     await missing();
     await live();
+    await fetched();
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();

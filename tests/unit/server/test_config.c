@@ -21,6 +21,7 @@ static void test_values(void **state)
                           "log-format: json\n"
                           "store:\n  directory: /var/lib/kiln\n  max-age: 14d\n  max-size: none\n"
                           "tls: {cert: a.pem, key: b.pem, client-ca: c.pem}\n"
+                          "source: {link: \"https://g/{file}\", debuginfod: \"http://d:8002 https://e/x\"}\n"
                           "tokens:\n  write: w\n  read: r\n"
                           "limits:\n  connections: 7\n  body: 1MiB\n  idle-time: 1min\n"
                           "  min-rate: 512\n  message: 2GiB\n"
@@ -37,6 +38,7 @@ static void test_values(void **state)
     assert_string_equal(c.tls.ca, "c.pem");
     assert_string_equal(c.write_tokens, "w");
     assert_string_equal(c.read_tokens, "r");
+    assert_string_equal(c.source_debuginfod, "http://d:8002 https://e/x");
     assert_int_equal(c.http.connections, 7);
     assert_int_equal(c.http.body, 1 << 20);
     assert_int_equal(c.http.min_rate, 512);

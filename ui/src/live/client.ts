@@ -67,6 +67,9 @@ export const getJson = async <T>(path: string, params: Params = {}, signal?: Abo
 export const getBytes = async (path: string, params: Params, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> =>
     new Uint8Array(await (await request('read', address(path, params), { signal })).arrayBuffer());
 
+export const getText = async (path: string, params: Params): Promise<string> =>
+    (await request('read', address(path, params), {})).text();
+
 /** A response with columns, in the binary encoding (docs/query-api.md) or as JSON. */
 export async function getColumns<T>(
     path: string,

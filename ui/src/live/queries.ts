@@ -55,6 +55,7 @@ export interface Status {
     store_dir: string;
     source_link: string; // empty: none
     source_trim: string;
+    source_server: boolean; // it fetches source files (live/source.ts)
     max_age: number | null; // ns; null: no limit
     max_bytes: number | null;
     ingest: Record<string, number>;

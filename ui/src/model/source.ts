@@ -1,16 +1,22 @@
-// The source files of a report, and the lines of a function with their amounts.
+// Source files: those of a report or of a server, and the lines of a function with their amounts.
 import { Filter, stackWeights } from './filter';
 import { Bound, stackFrames } from './frames';
 import { Profile } from '../otlp/types';
 import { Reshape } from './transforms';
 
-export interface Sources {
-    text(file: string): string | null;
-    /** Why a file is not included. */
-    why(file: string): string;
-    files: number;
-    missing: { name: string; why: string }[];
+export interface SourceFile {
+    text: string | null;
+    why: string; // why there is no text, as the end of a sentence
 }
+
+export interface Sources {
+    /** The file of a function and of the binary that contains the function. */
+    read(file: string, buildId: string): SourceFile | Promise<SourceFile>;
+    /** What a report contains; null: the files come from a server. */
+    report: { files: number; missing: { name: string; why: string }[] } | null;
+}
+
+export const noSource = (why: string): SourceFile => ({ text: null, why });
 
 export interface LineAmount {
     line: number;
@@ -26,7 +32,29 @@ export function readSources(json: string): Sources {
     };
     const texts = new Map(all.files.map((f) => [f.name, f.text])),
         why = new Map(all.missing.map((f) => [f.name, f.why]));
-    return { text: (file) => texts.get(file) ?? null, why: (file) => why.get(file) ?? 'not found', files: texts.size, missing: all.missing };
+    return {
+        read: (file) => {
+            const text = texts.get(file);
+            return text === undefined
+                ? noSource(`is not in this report: ${why.get(file) ?? 'not found'}`)
+                : { text, why: '' };
+        },
+        report: { files: texts.size, missing: all.missing },
+    };
+}
+
+const GNU = 'process.executable.build_id.gnu';
+
+/** The GNU build id of the binary with the frame; '': it is not known. */
+export function gnuBuildIdOf(b: Bound, frame: number): string {
+    const { locations, mappings, attributes, strings } = b.set.dict;
+    for (let i = 0; i + 1 < b.off.length; i++)
+        for (let k = b.off[i]; k < b.off[i + 1]; k++) {
+            if (b.frame[k] !== frame) continue;
+            for (const a of mappings[locations.mapping[i]]?.attributes ?? [])
+                if (strings.get(attributes[a]?.key ?? 0) === GNU) return String(attributes[a].value);
+        }
+    return '';
 }
 
 /** Amounts by source line, in the order of lines: each line of the frame counts once per stack in `total`. */

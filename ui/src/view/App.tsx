@@ -57,6 +57,7 @@ export interface Around extends ViewOptions {
     /** Views over the whole time range, drawn from sums that the server computes. */
     heat(p: TimeView): ComponentChildren;
     lanes(p: TimeView): ComponentChildren;
+    sources: Sources | null; // files that the server fetches
     /** The address of a line of a source file; '': there is none. */
     sourceUrl(file: string, line: number): string;
     /** The statistical verdict on a comparison. */
@@ -101,7 +102,7 @@ export function App({
     session,
     shared,
     around,
-    sources = null,
+    sources: own = null,
 }: {
     session: Session;
     shared: Shared;
@@ -109,6 +110,7 @@ export function App({
     sources?: Sources | null;
 }) {
     const compared = session.base !== null,
+        sources = own ?? around?.sources ?? null,
         [state, patch] = useViewState(session, around ?? null);
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
@@ -408,6 +410,10 @@ export function App({
                             onSelect={select}
                             onMenu={openMenu}
                         />
+                    ) : view === 'source' && around?.tree ? (
+                        <p class="empty big" role="status">
+                            Loading the lines …
+                        </p>
                     ) : view === 'source' ? (
                         <SourceView
                             session={session}
@@ -415,6 +421,7 @@ export function App({
                             filter={filter}
                             reshape={reshape}
                             sources={sources!}
+                            urlOf={around?.sourceUrl}
                             selected={state.selected}
                             whole={result.total}
                         />

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Filter } from '../model/filter';
 import { Session } from '../model/session';
-import { Sources, linesOf, plainLine, shownLines } from '../model/source';
+import { SourceFile, Sources, gnuBuildIdOf, linesOf, noSource, plainLine, shownLines } from '../model/source';
 import { Reshape } from '../model/transforms';
 import { count, percent, withUnit } from '../model/units';
 import { Profile } from '../otlp/types';
@@ -13,6 +13,7 @@ export interface SourceProps {
     filter: Filter;
     reshape: Reshape | null;
     sources: Sources;
+    urlOf: ((file: string, line: number) => string) | undefined; // '': there is no link
     selected: number; // frame; 0: none
     whole: number;
 }
@@ -22,13 +23,55 @@ const MOST_LINES = 20_000;
 /** The strength of a colour: small shares stay visible. */
 const heat = (share: number): string => `${Math.round(Math.sqrt(Math.min(Math.abs(share), 1)) * 100)}%`;
 
+/** The file, at once or when it was fetched; null: it is being fetched. */
+function useFile(sources: Sources, file: string, buildId: string): SourceFile | null {
+    const asked = useMemo(() => (file ? sources.read(file, buildId) : noSource('')), [sources, file, buildId]),
+        [late, setLate] = useState<{ of: unknown; is: SourceFile } | null>(null);
+    useEffect(() => {
+        if (!(asked instanceof Promise)) return;
+        let left = false;
+        void asked.then((is) => left || setLate({ of: asked, is }));
+        return () => {
+            left = true;
+        };
+    }, [asked]);
+    if (!(asked instanceof Promise)) return asked;
+    return late?.of === asked ? late.is : null;
+}
+
+/** Without a selected function: what to do, and what a report contains. */
+function Nothing({ report }: { report: Sources['report'] }) {
+    return (
+        <div class="empty big" data-source-files={report?.files}>
+            <p>
+                Select a function in another view to see its source here.
+                {report && ` This report contains ${count(report.files)} source files.`}
+            </p>
+            {report && report.missing.length > 0 && (
+                <details>
+                    <summary>{count(report.missing.length)} files are missing</summary>
+                    <ul>
+                        {report.missing.map((m) => (
+                            <li key={m.name}>
+                                {plainLine(m.name)}: {m.why}
+                            </li>
+                        ))}
+                    </ul>
+                </details>
+            )}
+        </div>
+    );
+}
+
 export function SourceView(p: SourceProps) {
     const { frames } = p.session,
         f = p.selected,
         file = frames.file[f] ?? '',
         box = useRef<HTMLDivElement>(null),
         [all, setAll] = useState(false);
-    const text = useMemo(() => (file ? p.sources.text(file) : null), [file, p.sources]),
+    const buildId = useMemo(() => (f ? gnuBuildIdOf(p.session.main, f) : ''), [p.session, f]),
+        found = useFile(p.sources, file, buildId),
+        text = found?.text ?? null,
         code = useMemo(() => (text === null ? [] : text.split(/\r?\n/)), [text]),
         amounts = useMemo(
             () => (f ? linesOf(p.session.main, p.profile, p.filter, f, p.reshape) : []),
@@ -41,35 +84,28 @@ export function SourceView(p: SourceProps) {
     useEffect(() => {
         box.current?.querySelector('[data-hottest]')?.scrollIntoView({ block: 'center' });
     }, [f, all, text]);
-    if (!f)
+    if (!f) return <Nothing report={p.sources.report} />;
+    if (!found)
         return (
-            <div class="empty big" data-source-files={p.sources.files}>
-                <p>
-                    Select a function in another view to see its source here. This report contains{' '}
-                    {count(p.sources.files)} source files.
-                </p>
-                {p.sources.missing.length > 0 && (
-                    <details>
-                        <summary>{count(p.sources.missing.length)} files are missing</summary>
-                        <ul>
-                            {p.sources.missing.map((m) => (
-                                <li key={m.name}>
-                                    {plainLine(m.name)}: {m.why}
-                                </li>
-                            ))}
-                        </ul>
-                    </details>
-                )}
-            </div>
+            <p class="empty big" role="status">
+                Loading {plainLine(file)} …
+            </p>
         );
-    if (text === null)
+    if (text === null) {
+        const url = file && p.urlOf?.(file, frames.startLine[f]);
         return (
             <p class="empty big" data-no-source>
                 {file
-                    ? `The source of ${frames.name[f]}, ${file}, is not in this report: ${p.sources.why(file)}.`
-                    : `The profile does not name the source file of ${frames.name[f]}.`}
+                    ? `The source of ${frames.name[f]}, ${file}, ${found.why}.`
+                    : `The profile does not name the source file of ${frames.name[f]}.`}{' '}
+                {url && (
+                    <a href={url} target="_blank" rel="noopener noreferrer">
+                        Open it at {new URL(url).host}
+                    </a>
+                )}
             </p>
         );
+    }
     const rows = [];
     for (let n = first; n <= last; n++) {
         const l = of.get(n);

@@ -32,7 +32,7 @@ import { Saved } from './Saved';
 import { TokenPrompt } from './TokenPrompt';
 import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
-import { Again, now, sourceLink, useResults } from './useResults';
+import { Again, liveSources, now, sourceLink, useResults } from './useResults';
 import { useDeeper } from './useDeeper';
 import { useSelection } from './useSelection';
 
@@ -153,6 +153,7 @@ export function Live() {
         tree: !!results?.tree,
         partly: !!results?.tree?.cut.folded,
         applied: results?.tree?.transform ?? '',
+        sources: liveSources(),
         sourceUrl: (file, line) => {
             const link = sourceLink();
             return link && results ? sourceUrl(link, results.attributes, file, line) : '';

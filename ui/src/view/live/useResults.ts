@@ -4,14 +4,18 @@ import { Results, load, nameOf } from '../../live/load';
 import { statusNow } from '../../live/queries';
 import { Queried } from '../../live/runner';
 import { NO_IDS, Selection, writeAddress } from '../../live/selection';
-import { SourceLink } from '../../model/source';
+import { serverSources } from '../../live/source';
+import { SourceLink, Sources } from '../../model/source';
 import { Needs } from '../../state';
 import { useQuery } from './useQuery';
 
 let skew = 0; // offset of the server's clock from this machine's, ms
 let link: SourceLink | null = null;
+let sources: Sources | null = null;
 /** Where the server's links to source code lead; null: nowhere. */
 export const sourceLink = () => link;
+/** The source files that the server fetches; null: it has no source of them. */
+export const liveSources = () => sources;
 export const now = () => Date.now() + skew;
 
 /** How often newer data were wanted: by the timer, and by the user. */
@@ -57,6 +61,7 @@ export function useResults(sel: Selection, needs: Needs, again: Again, onError: 
             const s = await statusNow(signal);
             skew = Math.round(s.now / 1e6 - Date.now()) || 1;
             link = s.source_link ? { template: s.source_link, trim: s.source_trim } : null;
+            sources = s.source_server ? serverSources() : null;
         }
         const start = performance.now(),
             results = await load(sel, { ...needs, times: request === TIMES }, now(), signal);
