@@ -117,7 +117,9 @@ typedef struct chart {
 } chart;
 
 /* Builds the flame chart. Neighbouring observations share the boxes of common frames from the root.
- * A moment lasts until the next one of its lane, at most `gap` ns (0: twice the median gap). */
+ * A moment lasts until the next one of its lane, at most `gap` ns. Gap 0: a sample of CPU time with
+ * a known period lasts until the next one if that is at most two periods away, otherwise for a
+ * period; other moments last for at most twice the median gap. */
 NODISCARD bool chart_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, chart *out,
                         err *e);
 

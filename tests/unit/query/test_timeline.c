@@ -312,6 +312,32 @@ static void test_waits_at_the_end(void **state)
     arena_free(&x.a);
 }
 
+/* Sparse samples of CPU time last for their period, not until the next one. */
+static void test_chart_of_sparse_cpu(void **state)
+{
+    (void)state;
+    static const uint64_t at[] = {0, 10, 22, 1000, 2000, 3000, 4000, 4020}, /* ms */
+        want[][2] = {{0, 32}, {1000, 1010}, {2000, 2010}, {3000, 3010}, {4000, 4030}};
+    fixture x;
+    thread_lanes l;
+    chart c;
+    begin(&x);
+    profile *p = builder_profile(&x.b);
+    p->sample_type = p->period_type =
+        (value_type){builder_string(&x.b, STR("cpu")), builder_string(&x.b, STR("nanoseconds"))};
+    p->period = 10000000;
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) see(&x, "main", "a", at[i], p->period);
+    finish(&x, &(select_opts){.sample_type = STR("cpu"), .all = true});
+    assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
+    assert_true(chart_of(&x.v, &l, 0, &x.a, &c, &x.e));
+    assert_int_equal(c.v.n, ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        assert_u64(c.v.v[i].start, BEGIN + want[i][0] * 1000000);
+        assert_u64(c.v.v[i].end, BEGIN + want[i][1] * 1000000);
+    }
+    arena_free(&x.a);
+}
+
 static void test_spans(void **state)
 {
     (void)state;
@@ -476,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_lanes_and_chart),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_waits_at_the_end),
+        cmocka_unit_test(test_chart_of_sparse_cpu),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_without_time),
         cmocka_unit_test(test_cumulative),
