@@ -57,6 +57,8 @@ export interface Around extends ViewOptions {
     /** Views over the whole time range, drawn from sums that the server computes. */
     heat(p: TimeView): ComponentChildren;
     lanes(p: TimeView): ComponentChildren;
+    /** The time range of the data, ns after the session's base; null: not known. */
+    range?: [number, number] | null;
     /** The address of a line of a source file; '': there is none. */
     sourceUrl(file: string, line: number): string;
     /** The statistical verdict on a comparison. */
@@ -423,6 +425,7 @@ export function App({
                             {...timeProps}
                             {...common}
                             reshape={reshape}
+                            range={around?.range ?? null}
                             window={state.window}
                             onWindow={(window) => patch({ window })}
                             onTime={time}
