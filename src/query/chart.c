@@ -1,7 +1,12 @@
-/* The flame chart: neighbouring observations of a lane share the boxes of common frames.  Open
- * boxes are a stack by depth; an observation closes those that differ and opens new ones. */
+/* The flame chart: neighbouring observations of a lane share the boxes of common frames. Open boxes
+ * are a stack by depth; an observation closes those that differ and opens new ones.
+ *
+ * The distance of neighbours does not tell how long a sample of CPU time lasts: a thread that uses
+ * little of it has few of them. Its length is the period. ui/src/model/chart.ts has the same rule.
+ * */
 #include "query/timeline.h"
 
+#include "query/extent.h"
 #include "query/internal.h"
 
 #include "base/ban.h"
@@ -80,12 +85,39 @@ static bool add_event(charting *x, uint32_t lane, const lane_event *event, uint6
     return true;
 }
 
-static uint64_t end_of(const lane_event *event, const lane_event *next, uint64_t gap)
+/* How long an observation without a duration lasts. */
+typedef struct lasting {
+    uint64_t gap;   /* until the next one, if that is at most this far away */
+    uint64_t alone; /* otherwise */
+} lasting;
+
+/* CPU_PERIODS: a busy thread has a sample every period, and a late one now and then. */
+enum { CPU_PERIODS = 2 };
+
+/* Sets out[i] for each part of the view. A gap of 0 is chosen for each part. */
+static bool lasting_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, lasting **out,
+                       err *e)
+{
+    uint64_t usual = gap;
+    *out = arena_new(a, lasting, v->parts.n + 1);
+    if (!*out) return err_memory(e);
+    if (!gap && !usual_gap(l, a, &usual, e)) return false;
+    for (size_t i = 0; i < v->parts.n; i++) {
+        const view_part *p = &v->parts.v[i];
+        extent x = extent_of(p->m, p->p);
+        bool cpu = x.kind == EXTENT_BEFORE && x.most < UINT64_MAX / CPU_PERIODS &&
+                   str_eq(dict_str(&p->m->dict, p->p->sample_type.type), STR("cpu"));
+        (*out)[i] = cpu && !gap ? (lasting){x.most * CPU_PERIODS, x.most} : (lasting){usual, usual};
+    }
+    return true;
+}
+
+static uint64_t end_of(const lane_event *event, const lane_event *next, const lasting *x)
 {
     uint64_t end;
-    uint64_t length = event->duration ? event->duration : gap;
-    if (ckd_add(&end, event->time, length)) end = UINT64_MAX;
-    if (next && !event->duration && next->time < end) end = next->time;
+    bool joined = next && !event->duration && next->time - event->time <= x->gap;
+    if (joined) return next->time;
+    if (ckd_add(&end, event->time, event->duration ? event->duration : x->alone)) end = UINT64_MAX;
     return end;
 }
 
@@ -95,13 +127,14 @@ bool chart_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, char
     charting x = {.v = v, .a = a, .out = out, .stack = view_scratch(v, e)};
     x.open = arena_new(a, size_t, (size_t)v->max_depth + 1);
     if (!x.stack || !x.open) return err_memory(e);
-    if (!gap && !usual_gap(l, a, &gap, e)) return false;
+    lasting *lasts;
+    if (!lasting_of(v, l, gap, a, &lasts, e)) return false;
     for (uint32_t k = 0; k < l->v.n; k++) {
         const thread_lane *lane = &l->v.v[k];
         x.n_open = 0;
         for (size_t i = 0; i < lane->n; i++) {
             const lane_event *event = &l->events.v[lane->first + i];
-            uint64_t end = end_of(event, i + 1 < lane->n ? event + 1 : NULL, gap);
+            uint64_t end = end_of(event, i + 1 < lane->n ? event + 1 : NULL, &lasts[event->part]);
             if (!add_event(&x, k, event, end, e)) return false;
         }
     }

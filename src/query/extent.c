@@ -1,6 +1,7 @@
 /* What the values of a profile mean in time: views over time share this. */
 #include "query/extent.h"
 
+#include "query/unit.h"
 #include "wire/carried.h"
 
 #include "base/ban.h"
@@ -21,7 +22,10 @@ extent extent_of(const model *m, const profile *p)
 {
     const dict *d = &m->dict;
     str type = dict_str(d, p->sample_type.type), unit = dict_str(d, p->sample_type.unit);
-    extent x = {.kind = EXTENT_MOMENT, .most = UINT64_MAX};
+    unit_info known = unit_of(unit);
+    extent x = {.kind = EXTENT_MOMENT,
+                .most = UINT64_MAX,
+                .unit = known.kind == UNIT_TIME ? known.factor : 1};
     if (has_intervals(d, p))
         x.kind = EXTENT_AFTER;
     else if (str_eq(unit, STR("nanoseconds")) &&
@@ -32,11 +36,19 @@ extent extent_of(const model *m, const profile *p)
     return x;
 }
 
+/* Returns a positive value in ns. */
+static uint64_t length_of(const extent *x, int64_t value)
+{
+    double ns = (double)value * x->unit;
+    uint64_t d = x->unit == 1 ? (uint64_t)value : ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
+    return d < x->most ? d : x->most;
+}
+
 void extent_at(const extent *x, const sample *s, uint32_t i, uint64_t *start, uint64_t *end)
 {
     uint64_t t = s->times[i], d = 0;
     if (x->kind != EXTENT_MOMENT && s->n_values == s->n_times && s->values[i] > 0)
-        d = (uint64_t)s->values[i] < x->most ? (uint64_t)s->values[i] : x->most;
+        d = length_of(x, s->values[i]);
     *start = x->kind == EXTENT_BEFORE ? (t > d ? t - d : 0) : t;
     *end = x->kind == EXTENT_AFTER && t + d > t ? t + d : t;
 }

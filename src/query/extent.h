@@ -12,6 +12,7 @@ typedef enum extent_kind {
 typedef struct extent {
     extent_kind kind;
     uint64_t most; /* EXTENT_BEFORE: the period.  A larger value contains time before a wait */
+    double unit;   /* of the values, in ns */
 } extent;
 
 /* Returns the extent of a profile of a checked model. */

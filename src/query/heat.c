@@ -3,28 +3,55 @@
 #include "query/timeline.h"
 
 #include "query/internal.h"
+#include "query/spread.h"
 #include "base/time.h"
 
 #include "base/ban.h"
 
 enum { ROWS = 50 };
 
-static bool fill(const view *v, heat *h, uint64_t end, err *e)
+/* Returns the time on a scale on which all cells have the length row_ns.  When the column is not a
+ * multiple of the rows, its last row is longer; the surplus has no length on the scale. */
+static uint64_t even(const heat *h, uint64_t time)
+{
+    uint64_t at = time - h->start, in = at % h->column_ns, most = h->row_ns * h->rows;
+    return at / h->column_ns * most + (in < most ? in : most - 1);
+}
+
+/* Adds an interval that begins before `end`. */
+static void add_interval(heat *h, int64_t *whole, uint64_t end, uint64_t from, uint64_t to,
+                         int64_t v)
+{
+    spread_steps cells = {.end = even(h, end - 1) + 1, .step = h->row_ns};
+    int64_t within = v;
+    if (to > end) { /* by its length on the scale, the part within the range would be too large */
+        within = (int64_t)((double)v * (double)(end - from) / (double)(to - from));
+        to = end;
+    }
+    spread_add(&cells, h->sum, whole, even(h, from), even(h, to - 1) + 1, within);
+}
+
+static bool fill(const view *v, heat *h, int64_t *whole, uint64_t end, err *e)
 {
     bool saturated = false;
     for (size_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
+        extent length = extent_of(p->m, p->p);
+        uint64_t stop = p->end && p->end < end ? p->end : end;
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             sample s = sample_at(p->m, p->p, v->rows.v[i].sample);
             if (!stopper_step(v->stop, 1 + s.n_times, e)) return false;
             for (uint32_t o = 0; o < s.n_times; o++) {
-                uint64_t time = s.times[o];
+                uint64_t time = s.times[o], from, to;
                 if (!view_has_time(p, time) || time < h->start || time >= end) continue;
-                uint64_t at = time - h->start, row = at % h->column_ns / h->row_ns;
-                if (row >= h->rows) row = h->rows - 1; /* column_ns is not a multiple of rows */
-                size_t cell = (size_t)(at / h->column_ns * h->rows + row);
-                h->sum[cell] = add_clamped(h->sum[cell], view_observation(p, &s, o), &saturated);
+                size_t cell = (size_t)(even(h, time) / h->row_ns);
+                int64_t value = view_observation(p, &s, o);
+                extent_at(&length, &s, o, &from, &to);
                 h->count[cell]++;
+                if (length.kind == EXTENT_AFTER && from < to)
+                    add_interval(h, whole, stop, from, to, value);
+                else
+                    h->sum[cell] = add_clamped(h->sum[cell], value, &saturated);
             }
         }
     }
@@ -56,11 +83,15 @@ bool heat_of(const view *v, const heat_range *r, arena *a, heat *out, err *e)
     if (!own.end) {
         time_range t = view_time_range(v);
         own.start = t.start - t.start % column;
-        own.end = t.end;
+        own.end = t.covered;
     }
     if (!heat_init(&own, a, out, e)) return false;
-    if (!fill(v, out, own.end, e)) return false;
-    for (size_t i = 0; i < (size_t)out->columns * out->rows; i++)
+    size_t n = (size_t)out->columns * out->rows;
+    int64_t *whole = arena_new(a, int64_t, n + 1);
+    if (!whole) return err_memory(e);
+    if (!fill(v, out, whole, own.end, e)) return false;
+    spread_finish(out->sum, whole, n);
+    for (size_t i = 0; i < n; i++)
         if (out->sum[i] > out->max) out->max = out->sum[i];
     return true;
 }

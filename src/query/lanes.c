@@ -14,7 +14,7 @@ typedef struct laying {
     u32s thread_of; /* by event: its thread */
 } laying;
 
-static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err *e)
+static bool add_row(laying *x, uint32_t part, uint32_t row, const extent *length, err *e)
 {
     const view_part *p = &x->v->parts.v[part];
     sample s = sample_at(p->m, p->p, x->v->rows.v[row].sample);
@@ -27,6 +27,8 @@ static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err 
             return false;
         known = true;
         int64_t value = view_observation(p, &s, i);
+        uint64_t start = 0, end = 0;
+        if (length->kind == EXTENT_AFTER) extent_at(length, &s, i, &start, &end);
         lane_event *event = vec_push(x->a, &x->out->events);
         uint32_t *of = event ? vec_push(x->a, &x->thread_of) : NULL;
         if (!of) return err_memory(e);
@@ -35,7 +37,7 @@ static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err 
                               .part = part,
                               .row = row,
                               .state = state,
-                              .duration = intervals && value > 0 ? (uint64_t)value : 0};
+                              .duration = end - start};
         *of = thread;
     }
     return true;
@@ -105,10 +107,10 @@ bool thread_lanes_of(const view *v, arena *a, thread_lanes *out, err *e)
     if (!thread_table_init(&out->threads, a, e)) return false;
     for (uint32_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
-        bool intervals = extent_of(p->m, p->p).kind == EXTENT_AFTER;
-        out->intervals |= intervals;
+        extent length = extent_of(p->m, p->p);
+        out->intervals |= length.kind == EXTENT_AFTER;
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++)
-            if (!add_row(&x, k, (uint32_t)i, intervals, e)) return false;
+            if (!add_row(&x, k, (uint32_t)i, &length, e)) return false;
     }
     return !out->threads.v.n || arrange(&x, e);
 }

@@ -4,15 +4,17 @@
 
 #include "query/cumulative.h"
 #include "query/internal.h"
+#include "query/spread.h"
 
 #include "base/ban.h"
 
 time_range view_time_range(const view *v)
 {
     time_range t = {0};
-    uint64_t first = UINT64_MAX, last = 0;
+    uint64_t first = UINT64_MAX, last = 0, covered = 0, from, to;
     for (size_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
+        extent length = extent_of(p->m, p->p);
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             sample s = sample_at(p->m, p->p, v->rows.v[i].sample);
             t.n_untimed += !s.n_times;
@@ -21,10 +23,15 @@ time_range view_time_range(const view *v)
                 t.n_timed++;
                 if (s.times[o] < first) first = s.times[o];
                 if (s.times[o] > last) last = s.times[o];
+                if (length.kind != EXTENT_AFTER) continue;
+                extent_at(&length, &s, o, &from, &to);
+                if (p->end && to > p->end) to = p->end;
+                if (to > covered) covered = to;
             }
         }
     }
     if (t.n_timed) t.start = first, t.end = last < UINT64_MAX ? last + 1 : last;
+    t.covered = covered > t.end ? covered : t.end;
     return t;
 }
 
@@ -48,11 +55,12 @@ static bool make_buckets(series *out, size_t n, arena *a, err *e)
     return (out->time && out->sum && out->count) || err_memory(e);
 }
 
-static void fill(const view *v, uint64_t start, series *out)
+static void fill(const view *v, const spread_steps *steps, int64_t *whole, series *out)
 {
     bool saturated = false;
     for (size_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
+        extent length = extent_of(p->m, p->p);
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             sample s = sample_at(p->m, p->p, v->rows.v[i].sample);
             if (!s.n_times) {
@@ -60,13 +68,20 @@ static void fill(const view *v, uint64_t start, series *out)
                 out->untimed_sum = add_clamped(out->untimed_sum, v->rows.v[i].value, &saturated);
             }
             for (uint32_t o = 0; o < s.n_times; o++) {
+                uint64_t from, to;
                 if (!view_has_time(p, s.times[o])) continue;
-                size_t b = (size_t)((s.times[o] - start) / out->step);
-                out->sum[b] = add_clamped(out->sum[b], view_observation(p, &s, o), &saturated);
+                size_t b = (size_t)((s.times[o] - steps->start) / out->step);
+                int64_t value = view_observation(p, &s, o);
+                extent_at(&length, &s, o, &from, &to);
                 out->count[b]++;
+                if (length.kind == EXTENT_AFTER && from < to)
+                    spread_add(steps, out->sum, whole, from, to, value);
+                else
+                    out->sum[b] = add_clamped(out->sum[b], value, &saturated);
             }
         }
     }
+    spread_finish(out->sum, whole, out->n);
 }
 
 /* ---- profiles instead of timestamps ---- */
@@ -139,15 +154,19 @@ bool series_of(const view *v, uint64_t step, size_t want, arena *a, series *out,
         out->step = 0;
         return by_profile(v, a, out, e);
     }
-    uint64_t length = t.end - t.start;
+    spread_steps steps = {.end = t.covered};
+    uint64_t length = steps.end - t.start;
     if (!want) want = 60;
     if (!step) step = out->step = round_step(length / want + (length % want != 0));
-    uint64_t start = t.start - t.start % step, n = (t.end - 1 - start) / step + 1;
+    uint64_t start = t.start - t.start % step, n = (steps.end - 1 - start) / step + 1;
     if (n > SERIES_MAX)
         return err_set(e, ERR_USAGE, "the step yields %llu buckets; the maximum is %d",
                        (unsigned long long)n, SERIES_MAX);
+    int64_t *whole = arena_new(a, int64_t, n + 1);
+    if (!whole) return err_memory(e);
     if (!make_buckets(out, (size_t)n, a, e)) return false;
     for (size_t i = 0; i < n; i++) out->time[i] = start + i * step;
-    fill(v, start, out);
+    steps.start = start, steps.step = step;
+    fill(v, &steps, whole, out);
     return true;
 }

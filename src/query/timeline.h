@@ -10,6 +10,7 @@
 typedef struct time_range {
     uint64_t start,
         end;          /* Unix ns, [start, end) around all observations; 0, 0 when there are none */
+    uint64_t covered; /* end of the latest interval that an observation is; at least `end` */
     uint64_t n_timed; /* observations with a timestamp */
     uint64_t n_untimed; /* samples of the view without a timestamp */
 } time_range;
@@ -34,6 +35,10 @@ static inline int64_t view_observation(const view_part *p, const sample *s, uint
 }
 
 /* ---- series: the sum in each step of time ---- */
+
+/* The value of an observation that is an interval (query/extent.h) is spread over the steps that
+ * the interval covers, up to the end of the selected range. It counts in the step where it begins.
+ * The same holds for the cells of a heat map. */
 typedef struct series {
     uint64_t step; /* ns; 0: one bucket per profile, because the samples have no timestamps */
     size_t n;
@@ -112,7 +117,9 @@ typedef struct chart {
 } chart;
 
 /* Builds the flame chart. Neighbouring observations share the boxes of common frames from the root.
- * A moment lasts until the next one of its lane, at most `gap` ns (0: twice the median gap). */
+ * A moment lasts until the next one of its lane, at most `gap` ns. Gap 0: a sample of CPU time with
+ * a known period lasts until the next one if that is at most two periods away, otherwise for a
+ * period; other moments last for at most twice the median gap. */
 NODISCARD bool chart_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, chart *out,
                         err *e);
 

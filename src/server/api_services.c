@@ -168,7 +168,7 @@ static void sum_points(const services *x, service_row *r)
 {
     r->first = x->k->q.start;
     for (size_t i = 0; i < x->n_points; i++) {
-        if (r->points->count[i]) r->last = r->first + (i + 1) * x->step;
+        if (r->points->count[i] || r->points->sum[i]) r->last = r->first + (i + 1) * x->step;
         r->sum = add_saturating(r->sum, r->points->sum[i], NULL);
     }
     if (r->last > x->k->q.end) r->last = x->k->q.end;

@@ -54,7 +54,7 @@ static bool push_line(grouping *g, const store_row *r, int64_t scale, err *e)
     query *k = g->s->k;
     pyro_labels labels;
     bool found = false;
-    for (size_t i = 0; !found && i < g->t->n; i++) found = r->count[i] > 0;
+    for (size_t i = 0; !found && i < g->t->n; i++) found = r->count[i] || r->sum[i];
     if (!found) return true;
     if (!labels_of(g, &labels, e)) return false;
     pyro_line *x = vec_push(k->a, g->out);
@@ -240,7 +240,7 @@ static bool put_line(query *k, const pyro_line *x, const pyro_steps *t, err *e)
     buf_str(&b, x->labels.pairs);
     for (size_t i = 0; i < t->n; i++) {
         uint64_t bits;
-        if (!x->count[i]) continue;
+        if (!x->count[i] && x->sum[i] == 0) continue; /* a wait has a sum in all steps it covers */
         memcpy(&bits, &x->sum[i], sizeof bits);
         buf_reset(&point);
         pb_put_fixed64(&point, 1, bits);

@@ -1,5 +1,5 @@
 /* Finds and creates the rows of store_counts. Values are numbered first, so that a sample compares
- * two numbers. */
+ * two numbers. Only rows with intervals have memory for their differences. */
 #include "store/count_rows.h"
 
 #include "base/ban.h"
@@ -23,7 +23,7 @@ uint32_t count_text(count_rows *x, str text)
 static bool new_row(count_rows *x, const uint32_t text[COUNT_LABELS])
 {
     store_row *r = vec_push(x->a, &x->v);
-    if (!r) return false;
+    if (!r || !vec_push(x->a, &x->whole)) return false;
     *r = (store_row){.label = x->texts.v[text[0]],
                      .split = x->texts.v[text[1]],
                      .sum = arena_new(x->a, int64_t, x->n_buckets),
@@ -44,4 +44,19 @@ uint32_t count_row(count_rows *x, const uint32_t text[COUNT_LABELS])
     memcpy(p->text, text, sizeof p->text);
     hash_put(&x->by_pair, i, h, (uint32_t)(x->v.n - 1));
     return (uint32_t)(x->v.n - 1);
+}
+
+bool count_interval(count_rows *x, uint32_t row, const spread_steps *steps, uint64_t from,
+                    uint64_t to, int64_t value)
+{
+    int64_t **whole = &x->whole.v[row];
+    if (!*whole && !(*whole = arena_new(x->a, int64_t, x->n_buckets + 1))) return false;
+    spread_add(steps, x->v.v[row].sum, *whole, from, to, value);
+    return true;
+}
+
+void count_finish(count_rows *x)
+{
+    for (size_t i = 0; i < x->v.n; i++)
+        if (x->whole.v[i]) spread_finish(x->v.v[i].sum, x->whole.v[i], x->n_buckets);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "store/store.h"
 #include "base/hash.h"
+#include "query/spread.h"
 
 enum { COUNT_LABELS = 2 };
 
@@ -16,6 +17,7 @@ typedef struct count_rows {
     size_t n_buckets;
     bool levels; /* rows need store_row.series */
     VEC(store_row) v;
+    VEC(int64_t *) whole;  /* by row: of spread_add; NULL: it has no intervals */
     VEC(str) texts;        /* values of labels */
     VEC(count_pair) pairs; /* by row */
     hash_index by_text, by_pair;
@@ -27,3 +29,9 @@ typedef struct count_rows {
 uint32_t count_text(count_rows *x, str text);
 /* Returns the row of two values; NO_ROW when out of memory. */
 uint32_t count_row(count_rows *x, const uint32_t text[COUNT_LABELS]);
+
+/* Adds the interval [from, to) to a row (query/spread.h). Returns false when out of memory. */
+NODISCARD bool count_interval(count_rows *x, uint32_t row, const spread_steps *steps, uint64_t from,
+                              uint64_t to, int64_t value);
+/* Finishes the sums of the rows after all intervals were added. */
+void count_finish(count_rows *x);

@@ -1,5 +1,6 @@
 /* Counts and sums in time buckets (store_counts). A block whose observations are all in one bucket
- * is counted from its row, without decoding it. */
+ * is counted from its row, without decoding it. Intervals, such as waits, count in each bucket that
+ * they cover; a read of waits begins before the range, for those that last into it. */
 #include "store/arrivals.h"
 #include "store/levels.h"
 
@@ -11,6 +12,7 @@ typedef struct counting {
     arena *a;
     const store_counts_opts *o;
     uint64_t start, last; /* beginnings of the first and last bucket */
+    spread_steps steps;   /* the buckets */
     str keys[COUNT_LABELS];
     count_rows rows;
     buf scratch;
@@ -107,6 +109,18 @@ static uint32_t row_of(counting *x, const outer *o, const sample *s)
     return row != NO_ROW && arrivals_link(&x->arrivals, row, x->from) ? row : NO_ROW;
 }
 
+/* Returns whether the series can have intervals (query/extent.h). */
+static bool series_has_intervals(const block_series *s, const tables *t)
+{
+    profile head = series_head_profile(&s->head);
+    if (extent_of(&t->m, &head).kind == EXTENT_AFTER) return true;
+    for (size_t i = 0; i < s->profile_lists.n; i++) {
+        head.attrs = t->lists.v[s->profile_lists.v[i]];
+        if (extent_of(&t->m, &head).kind == EXTENT_AFTER) return true;
+    }
+    return false;
+}
+
 /* Counts a block whose observations are all in one bucket from its row. */
 static bool quick(void *ctx, const day_block *b, const tables *t, filter_open_rules open,
                   bool covered, bool *done, err *e)
@@ -115,7 +129,8 @@ static bool quick(void *ctx, const day_block *b, const tables *t, filter_open_ru
     const store_selector *q = &x->k.f.q;
     outer o = {0};
     if (!covered || open || q->trace_id || q->span_id || q->profile_id) return true;
-    if (series_makes_no_sum(&b->series->s, t)) return true; /* only its newest profile counts */
+    if (series_makes_no_sum(&b->series->s, t)) return true;  /* only its newest profile counts */
+    if (series_has_intervals(&b->series->s, t)) return true; /* they may cover other buckets */
     if (bucket_of(x, b->first) != bucket_of(x, b->last)) return true;
     if (x->o->now && (b->last > x->o->now || x->o->now - b->last <= ARRIVALS_RECENT))
         return true; /* the ends of its profiles show what has arrived */
@@ -140,17 +155,45 @@ static bool quick(void *ctx, const day_block *b, const tables *t, filter_open_ru
     return true;
 }
 
-static void add_sample(counting *x, uint32_t row, const sample *s, uint64_t moment)
+/* Returns whether the sample counts in a bucket. The read may begin before the first one. */
+static bool sample_is_inside(const counting *x, const extent *length, const sample *s,
+                             uint64_t moment)
+{
+    if (x->k.f.q.start >= x->start) return true;
+    if (!s->n_times) return moment >= x->start;
+    for (uint32_t i = 0; i < s->n_times; i++) {
+        uint64_t from, to;
+        extent_at(length, s, i, &from, &to);
+        if (from >= x->start || to > x->start) return true;
+    }
+    return false;
+}
+
+/* Adds observation i, which has a timestamp. */
+static bool add_timed(counting *x, uint32_t row, const extent *length, const sample *s, uint32_t i,
+                      int64_t v, uint64_t n)
+{
+    uint64_t from, to, at = s->times[i];
+    extent_at(length, s, i, &from, &to);
+    if (length->kind == EXTENT_AFTER && from < to) {
+        if (at >= x->start) x->rows.v.v[row].count[bucket_of(x, at)] += n;
+        return count_interval(&x->rows, row, &x->steps, from, to, v);
+    }
+    if (at >= x->start) add(x, row, at, v, n);
+    return true;
+}
+
+static bool add_sample(counting *x, uint32_t row, const extent *length, const sample *s,
+                       uint64_t moment)
 {
     static const view_part whole = {.weight = 1};
     bool paired = s->n_values == s->n_times;
-    if (!s->n_times)
-        add(x, row, moment, sample_total(s, NULL), s->n_values);
-    else if (!paired && s->n_values)
-        add(x, row, s->times[0], sample_total(s, NULL), s->n_values);
-    else
-        for (uint32_t i = 0; i < s->n_times; i++)
-            add(x, row, s->times[i], view_observation(&whole, s, i), 1);
+    if (!s->n_times) return add(x, row, moment, sample_total(s, NULL), s->n_values), true;
+    if (!paired && s->n_values)
+        return add_timed(x, row, length, s, 0, sample_total(s, NULL), s->n_values);
+    for (uint32_t i = 0; i < s->n_times; i++)
+        if (!add_timed(x, row, length, s, i, view_observation(&whole, s, i), 1)) return false;
+    return true;
 }
 
 /* Finds the cell of a level's profile. Sets *yes to whether it is the newest so far. */
@@ -197,21 +240,23 @@ static bool count_profile(counting *x, const chunk *c, size_t i, err *e)
     if (level && !meet_level(x, c->m, p, &y, &cell, &yes, e)) return false;
     if (!yes) return true;
     outer o = outer_of(x, c, p);
+    extent length = extent_of(c->m, p);
+    bool inside = level;
     if (level && !meet_empty_level(x, &o, cell)) return err_memory(e);
     for (size_t j = 0; j < p->n_samples; j++) {
         sample s = sample_at(c->m, p, j);
         if (!choose_sample(&x->k, &y, &x->cut, c->m, &s, &yes, e)) return false;
-        if (!yes) continue;
+        if (!yes || !(level || sample_is_inside(x, &length, &s, y.moment))) continue;
+        inside = true;
         uint32_t row = row_of(x, &o, &s);
         if (row == NO_ROW) return err_memory(e);
         x->k.n_found += !earlier;
-        if (!level)
-            add_sample(x, row, &s, y.moment);
-        else if (!levels_add(&x->levels, cell, row, sample_total(&s, NULL),
-                             s.n_values ? s.n_values : s.n_times))
+        if (level ? !levels_add(&x->levels, cell, row, sample_total(&s, NULL),
+                                s.n_values ? s.n_values : s.n_times)
+                  : !add_sample(x, row, &length, &s, y.moment))
             return err_memory(e);
     }
-    x->k.result->n_profiles += !earlier;
+    x->k.result->n_profiles += !earlier && (inside || y.moment >= x->start);
     return true;
 }
 
@@ -245,6 +290,7 @@ static bool put_rows(counting *x, const store_selector *q, store_buckets *out)
 {
     if (!levels_put(&x->levels, x->start, x->o->step, &x->rows) || !put_complete(x, q->end))
         return false;
+    count_finish(&x->rows);
     out->levels = x->rows.levels;
     out->rows.v = x->rows.v.v, out->rows.n = x->rows.v.n, out->rows.cap = x->rows.v.cap;
     if (out->rows.n) qsort(out->rows.v, out->rows.n, sizeof *out->rows.v, by_label);
@@ -262,6 +308,17 @@ static bool count_all(counting *x, reader *r, const store_selector *q, store_buc
     return ok && (put_rows(x, q, out) || err_memory(e));
 }
 
+/* How long before the range a read of waits begins. `kiln record` sends longer ones in pieces. */
+#define WAITS_BEFORE (60 * NS_PER_S)
+
+/* Returns the time at which the read begins: before the range for data that lasts into it. */
+static uint64_t read_start(const store_selector *q, bool hold)
+{
+    bool waits = str_eq(q->type, STR("off_cpu")) || str_starts(q->type, STR("off_cpu/"));
+    uint64_t before = hold ? LEVELS_BEFORE : waits ? WAITS_BEFORE : 0;
+    return q->start > before ? q->start - before : before ? 1 : q->start;
+}
+
 bool result_counts(reader *r, const store_selector *q, const store_budget *b,
                    const store_counts_opts *o, arena *a, store_buckets *out,
                    store_read_result *result, err *e)
@@ -274,11 +331,12 @@ bool result_counts(reader *r, const store_selector *q, const store_budget *b,
     *out = (store_buckets){.start = q->start, .step = o->step, .n = (size_t)n};
     bool hold = o->hold && str_starts(q->type, STR("inuse_")); /* profile_is_level */
     store_selector wide = *q;
-    if (hold) wide.start = q->start > LEVELS_BEFORE ? q->start - LEVELS_BEFORE : 1;
+    wide.start = read_start(q, hold);
     counting x = {.a = a,
                   .o = o,
                   .start = q->start,
                   .last = q->start + (n - 1) * o->step,
+                  .steps = {q->start, q->end, o->step},
                   .keys = {o->by, o->split},
                   .rows = {.a = a, .n_buckets = (size_t)n, .levels = hold},
                   .series = {.a = a},

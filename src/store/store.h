@@ -347,7 +347,10 @@ typedef struct store_counts_opts {
 enum { STORE_MAX_BUCKETS = 1 << 22 };
 /* Returns sums and numbers of observations in time buckets, without reading stacks: for charts and
  * heat maps. Levels and cumulative profiles are not added up: only the newest of the profiles of a
- * series that begin in a bucket counts there. Requires q->start, q->end and o->step. */
+ * series that begin in a bucket counts there. The value of an interval, such as a wait, is spread
+ * over the buckets that it covers; its part outside of the range does not count. Of the type
+ * off_cpu, that includes intervals that begin up to a minute before the range. `count` has those
+ * that begin in the bucket. Requires q->start, q->end and o->step. */
 NODISCARD bool store_counts(store_reader *r, const store_selector *q, const store_budget *b,
                             const store_counts_opts *o, arena *a, store_buckets *out,
                             store_read_result *result, err *e);

@@ -148,7 +148,49 @@ async function edge(url, page) {
     });
 }
 
+/** The part of a thread's row that has a colour other than that of the empty row, from the canvas. */
+const painted = (page, lane) =>
+    page.evaluate((k) => {
+        const c = document.querySelector('.lanes canvas'),
+            dpr = c.width / c.getBoundingClientRect().width,
+            left = document.querySelector('.lanes').getBoundingClientRect().width < 600 ? 96 : 170,
+            width = c.width - Math.ceil((left + 4) * dpr),
+            height = 16 * dpr,
+            own = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+        own.drawImage(c, Math.ceil((left + 2) * dpr), (24 + 22 * k + 3) * dpr, width, height, 0, 0, width, height);
+        const { data } = own.getImageData(0, 0, width, height);
+        const shades = new Map();
+        for (let i = 0; i < data.length; i += 4) {
+            const key = data.slice(i, i + 3).join();
+            shades.set(key, (shades.get(key) ?? 0) + 1);
+        }
+        return [...shades.values()].map((n) => n / (width * height)).sort((a, b) => b - a);
+    }, lane);
+
 async function threads(url, mine) {
+    await check('threads over long times: short observations are shares of columns', async () => {
+        const page = await newPage({}, mine),
+            from = Date.parse('2025-11-05T11:00:00Z'),
+            samples = [];
+        for (let i = 0; i < 6000; i++) // 30 % running, 70 % sleeping, every 10 ms
+            samples.push({
+                value: 10e6,
+                time: from + i * 10,
+                labels: { 'thread.name': 'mixed', 'thread.state': i % 10 < 3 ? 'running' : 'sleeping' },
+            });
+        for (let i = 0; i < 60; i++) // 1 % of the time
+            samples.push({ value: 10e6, time: from + i * 1000, labels: { 'thread.name': 'rare', 'thread.state': 'running' } });
+        await send(url, { service: 'shares', type: 'wall', from, duration: 60e3, samples });
+        await open(page, url, `?from=2025-11-05T11:00:00Z&to=2025-11-05T11:01:00Z&${query('wall/nanoseconds{service.name="shares"}')}#view=lanes`);
+        await there(page, '[data-lane=rare]', 'no lanes');
+        await textIs(page, '.lanes p', /heights are shares of the time/, 'no explanation');
+        const [sleeping, running] = await painted(page, 0);
+        must(Math.abs(sleeping - 0.7) < 0.1 && Math.abs(running - 0.3) < 0.1, `mixed: ${sleeping} sleeping, ${running} running`);
+        const [empty] = await painted(page, 1);
+        must(empty > 0.9, `rare: ${empty} of the row is empty`);
+        await shot(page, 'lanes-shares');
+        await page.close();
+    });
     await check('threads over long times: shares of states, as sent', async () => {
         const page = await newPage({}, mine),
             from = Date.parse('2025-11-05T10:00:00Z');

@@ -95,7 +95,7 @@ test('threads in steps have shares of states', () => {
         ['v', [0, 5, 0, 0]],
     ]);
     ['running', 'waiting', ''].forEach((s, i) => (c.rows[i].split = s));
-    const l = stepLanes(c, [START / 1e6, START / 1e6 + 4000]),
+    const l = stepLanes(c, [START / 1e6, START / 1e6 + 4000], 'nanoseconds'),
         w = l.lanes.find((x) => x.thread === 'w')!;
     assert.deepEqual([w.n, w.sum, w.time.length], [4, 7 * S, 3]);
     assert.deepEqual(sharesAt(l, w, 0), [
@@ -108,5 +108,5 @@ test('threads in steps have shares of states', () => {
         { name: 'waiting', sum: 3 * S },
     ]);
     c.rows.forEach((r) => (r.split = ''));
-    assert.ok(!hasStates(stepLanes(c, [0, 4000])) && stepLanes(c, [0, 4000]).lanes[0].shares === null);
+    assert.ok(!hasStates(stepLanes(c, [0, 4000], 'nanoseconds')) && stepLanes(c, [0, 4000], 'nanoseconds').lanes[0].shares === null);
 });

@@ -100,6 +100,15 @@ test('chart: neighbouring samples share their boxes', () => {
     for (const l of layers) for (let i = 1; i < l.x.length; i++) assert.ok(l.x[i] >= l.x[i - 1] + l.w[i - 1]);
 });
 
+test('chart: sparse samples of CPU time last for their period', () => {
+    const s = session(),
+        p = { ...s.profile(FIRST), type: 'cpu', unit: 'nanoseconds', period: 1e6, periodUnit: 'nanoseconds' },
+        c = chartOf(s.main, p, threadsOf(s.main.set, p), noFilter);
+    for (const l of c.lanes)
+        for (let i = 0; i < l.n; i++) assert.ok(l.end[i] - l.time[i] <= 2e6, `${l.end[i] - l.time[i]} ns`);
+    assert.equal(layersOf(s.main, c.lanes[0])[0].x.length, 3); // three moments of main, not one long call
+});
+
 test('details: neighbours and lines', () => {
     const s = session(),
         p = s.profile(FIRST),
@@ -130,6 +139,15 @@ test('heat map: every observation has a cell', () => {
     assert.equal(columnFor(3600e9), 5e9); // rows of 100 ms over an hour
     assert.ok((86400e9 * 30) / columnFor(86400e9 * 30) <= 1200);
     assert.ok(columnFor(1) > 0);
+});
+
+test('heat map: a wait counts in all cells that it covers', () => {
+    const s = session(),
+        ms = { ...s.profile(FIRST), type: 'off_cpu', unit: 'ms' }, // waits of 10 ms, one after another
+        h = heatOf(s.main.set, ms, noFilter),
+        cell = h.column / ROWS / 1e6; // ms
+    assert.ok(Math.abs(h.cell.reduce((a, b) => a + b, 0) - 60) < 1e-6);
+    assert.ok(h.most <= cell * 1.000001, `${h.most} ms in a cell of ${cell} ms`);
 });
 
 test('axis: few ticks, round numbers', () => {

@@ -54,7 +54,7 @@ test('profiles of a type are one entry, which is their sum', () => {
         s.members(0, 'shop').map((m) => m.number),
         [0, 3, 4],
     );
-    assert.deepEqual(threadsOf(s.main.set, s.profile(FIRST)).name, ['shop · all samples', 'cart · all samples']);
+    assert.deepEqual(threadsOf(s.main.set, s.profile(FIRST)).name, ['all samples · shop', 'all samples · cart']);
     assert.deepEqual(threadsOf(s.main.set, s.profile({ ...FIRST, resource: 'shop' })).name, ['all samples']);
 });
 

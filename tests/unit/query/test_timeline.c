@@ -132,8 +132,8 @@ static void test_range_ends(void **state)
     }
 }
 
-/* A step of a series and a cell of a heat map begin inclusively: an observation at the border belongs
- * to the later one. */
+/* A step of a series and a cell of a heat map begin inclusively: an observation at the border
+ * belongs to the later one. */
 static void test_bucket_borders(void **state)
 {
     (void)state;
@@ -250,6 +250,94 @@ static void test_lanes_and_chart(void **state)
     arena_free(&x.a);
 }
 
+/* Waits of one thread without a pause: at any step it is one thread, and the sum is that of the
+ * waits. The second wait covers many steps. */
+static void test_waits(void **state)
+{
+    (void)state;
+    static const uint64_t steps[] = {1, 7, 10, 100, 333, 1000, 5000, 60000}; /* ms */
+    fixture x;
+    begin(&x);
+    builder_profile(&x.b)->sample_type =
+        (value_type){builder_string(&x.b, STR("off_cpu")), builder_string(&x.b, STR("ns"))};
+    see(&x, "main;read", "a", 15, 12000000);
+    see(&x, "main;read", "a", 27, 3000000000);
+    see(&x, "main;poll", "a", 3027, 1000000);
+    see(&x, "main;poll", "a", 3028, 0);
+    finish(&x, &(select_opts){.sample_type = STR("off_cpu"), .all = true});
+    time_range t = view_time_range(&x.v);
+    assert_u64(t.end, BEGIN + 3028000000 + 1);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        series s;
+        heat h;
+        int64_t sum = 0;
+        uint64_t n = 0;
+        assert_true(series_of(&x.v, steps[i] * 1000000, 0, &x.a, &s, &x.e));
+        for (size_t k = 0; k < s.n; k++) {
+            if (s.sum[k] < 0 || s.sum[k] > (int64_t)steps[i] * 1000000)
+                fail_msg("%llu ms, step %zu: %lld", (unsigned long long)steps[i], k,
+                         (long long)s.sum[k]);
+            sum += s.sum[k], n += s.count[k];
+        }
+        assert_u64(sum, 3013000000);
+        assert_u64(n, 4);
+        heat_range r = {.column_ns = steps[i] * 1000000, .rows = 3}; /* rows of unequal length */
+        assert_true(heat_of(&x.v, &r, &x.a, &h, &x.e));
+        sum = 0;
+        for (size_t k = 0; k < (size_t)h.columns * h.rows; k++) sum += h.sum[k];
+        assert_u64(sum, 3013000000);
+        assert_true(h.max <= (int64_t)steps[i] * 1000000 / 3 * 101 / 100);
+    }
+    arena_free(&x.a);
+}
+
+/* The part of a wait outside of the selected range does not count. */
+static void test_waits_at_the_end(void **state)
+{
+    (void)state;
+    fixture x;
+    series s;
+    begin(&x);
+    builder_profile(&x.b)->sample_type =
+        (value_type){builder_string(&x.b, STR("off_cpu")), builder_string(&x.b, STR("ms"))};
+    see(&x, "main;read", "a", 500, 3000);
+    finish(&x, &(select_opts){.sample_type = STR("off_cpu"),
+                              .all = true,
+                              .start = BEGIN,
+                              .end = BEGIN + 2 * SECOND});
+    assert_true(series_of(&x.v, SECOND, 0, &x.a, &s, &x.e));
+    assert_u64(s.n, 2);
+    assert_u64(s.sum[0], 500);
+    assert_u64(s.sum[1], 1000);
+    arena_free(&x.a);
+}
+
+/* Sparse samples of CPU time last for their period, not until the next one. */
+static void test_chart_of_sparse_cpu(void **state)
+{
+    (void)state;
+    static const uint64_t at[] = {0, 10, 22, 1000, 2000, 3000, 4000, 4020}, /* ms */
+        want[][2] = {{0, 32}, {1000, 1010}, {2000, 2010}, {3000, 3010}, {4000, 4030}};
+    fixture x;
+    thread_lanes l;
+    chart c;
+    begin(&x);
+    profile *p = builder_profile(&x.b);
+    p->sample_type = p->period_type =
+        (value_type){builder_string(&x.b, STR("cpu")), builder_string(&x.b, STR("nanoseconds"))};
+    p->period = 10000000;
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) see(&x, "main", "a", at[i], p->period);
+    finish(&x, &(select_opts){.sample_type = STR("cpu"), .all = true});
+    assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
+    assert_true(chart_of(&x.v, &l, 0, &x.a, &c, &x.e));
+    assert_int_equal(c.v.n, ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        assert_u64(c.v.v[i].start, BEGIN + want[i][0] * 1000000);
+        assert_u64(c.v.v[i].end, BEGIN + want[i][1] * 1000000);
+    }
+    arena_free(&x.a);
+}
+
 static void test_spans(void **state)
 {
     (void)state;
@@ -344,7 +432,8 @@ static void test_cumulative(void **state)
     arena_free(&x.a);
 }
 
-/* Within one model and across two: only the newest profile of a series keeps samples and attributes. */
+/* Within one model and across two: only the newest profile of a series keeps samples and
+ * attributes. */
 static void test_empty_replaced(void **state)
 {
     (void)state;
@@ -405,11 +494,19 @@ static void test_levels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_range),          cmocka_unit_test(test_range_ends),
-        cmocka_unit_test(test_bucket_borders), cmocka_unit_test(test_series),
-        cmocka_unit_test(test_heat),           cmocka_unit_test(test_lanes_and_chart),
-        cmocka_unit_test(test_spans),          cmocka_unit_test(test_without_time),
-        cmocka_unit_test(test_cumulative),     cmocka_unit_test(test_empty_replaced),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_range_ends),
+        cmocka_unit_test(test_bucket_borders),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_lanes_and_chart),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_waits_at_the_end),
+        cmocka_unit_test(test_chart_of_sparse_cpu),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_without_time),
+        cmocka_unit_test(test_cumulative),
+        cmocka_unit_test(test_empty_replaced),
         cmocka_unit_test(test_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* Sums over time of levels and of data that is still arriving: how long levels hold, gaps, rows by
- * two labels, and until when a row is complete. Every case is checked in the journal and in
- * compacted files. */
+ * two labels, intervals, and until when a row is complete. Every case is checked in the journal and
+ * in compacted files. */
 #include "store/embedded_options.h"
 #include "store/maintenance.h"
 
@@ -243,13 +243,68 @@ static void test_two_labels(void **state)
     CASE("two labels", "wall", "thread.name", "thread.state", .start = 0, .end = 20, .now = 900);
 }
 
+#define SECONDS(n) ((n)*INT64_C(1000000000))
+
+/* A wait counts in each step that it covers, also when it begins before the range or ends after it:
+ * a thread is never more than one thread. */
+static void test_waits(void **state)
+{
+    (void)state;
+    static const put_profile in[] = {
+        {.service = "a",
+         .type = "off_cpu",
+         .at = 985,
+         .value = SECONDS(20),
+         .thread = "x",
+         .timed = 1},
+        {.service = "a",
+         .type = "off_cpu",
+         .at = 1005,
+         .value = SECONDS(30),
+         .thread = "x",
+         .timed = 1},
+        {.service = "a",
+         .type = "off_cpu",
+         .at = 1035,
+         .value = SECONDS(60),
+         .thread = "x",
+         .timed = 1},
+        {.service = "a",
+         .type = "off_cpu",
+         .at = 1012,
+         .value = SECONDS(3),
+         .thread = "y",
+         .timed = 1},
+        {.service = "a",
+         .type = "off_cpu",
+         .at = 950,
+         .value = SECONDS(50),
+         .thread = "z",
+         .timed = 1},
+        {.service = "a",
+         .type = "off_cpu",
+         .at = 990,
+         .value = SECONDS(7),
+         .thread = "z"}, /* no time */
+    };
+    static const want_row out[] = {
+        {"x",
+         NULL,
+         {SECONDS(10), SECONDS(10), SECONDS(10), SECONDS(10), SECONDS(10), SECONDS(10)},
+         {-1},
+         0},
+        {"y", NULL, {0, SECONDS(3)}, {-1}, 0},
+    };
+    CASE("waits", "off_cpu", "thread.name", .start = 1000, .end = 1060, .now = 2000);
+    CASE("waits", "off_cpu/nanoseconds", "thread.name", .start = 1000, .end = 1060, .now = 2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels_hold),
-        cmocka_unit_test(test_levels_before_the_range),
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_two_labels),
+        cmocka_unit_test(test_levels_hold), cmocka_unit_test(test_levels_before_the_range),
+        cmocka_unit_test(test_complete),    cmocka_unit_test(test_two_labels),
+        cmocka_unit_test(test_waits),
     };
     if (!mkdtemp(dir)) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

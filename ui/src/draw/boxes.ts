@@ -19,7 +19,7 @@ export function firstEnding(r: Row, i: number, to: number, at: number): number {
     return i;
 }
 
-/** Calls `box` for boxes of at least minPx and `haze` for runs of narrower ones, from left to right, with positions in
+/** Calls `box` for boxes of at least minPx and `haze` for runs of narrower ones with the first of them, from left to right, with positions in
  *  pixels. x0 .. x1 is the visible range, `scale` the pixels per unit. */
 export function visibleBoxes(
     r: Row,
@@ -28,13 +28,14 @@ export function visibleBoxes(
     scale: number,
     minPx: number,
     box: (i: number, px: number, pw: number) => void,
-    haze: (px: number, pw: number) => void,
+    haze: (px: number, pw: number, first: number) => void,
 ): void {
     let i = firstEnding(r, r.from, r.to, x0),
         hazeFrom = 0,
+        first = 0,
         hazeTo = -1;
     const flush = () => {
-        if (hazeTo > hazeFrom) haze(hazeFrom, hazeTo - hazeFrom);
+        if (hazeTo > hazeFrom) haze(hazeFrom, hazeTo - hazeFrom, first);
         hazeTo = -1;
     };
     while (i < r.to && r.x[i] < x1) {
@@ -50,6 +51,7 @@ export function visibleBoxes(
         if (hazeTo < 0 || px > hazeTo + 1) {
             flush();
             hazeFrom = px;
+            first = i;
         }
         hazeTo = Math.max(end, px);
         i = j;

@@ -4,12 +4,13 @@ import { Frames } from '../model/frames';
 import { ticks } from './axis';
 import { boxAt, visibleBoxes } from './boxes';
 import { inkOf, ROW } from './flame';
-import { FONT } from './label';
+import { FONT, Fitter, threadLabels } from './label';
 import { Palette } from './palette';
 
 export const AXIS = 22,
     HEAD = 26,
     STRIP = 14,
+    LEAST = 1.5, // width of a run of boxes
     GAP = 8;
 
 export interface Place {
@@ -111,10 +112,11 @@ function boxes(g: CanvasRenderingContext2D, s: ChartScene, { lane: l, rows }: Pl
                 g.fillStyle = s.palette.text;
                 ink.text(s.frames.name[f], left, top, w);
             },
-            (px, pw) => {
-                g.globalAlpha = 0.7;
-                g.fillStyle = s.palette.haze;
-                g.fillRect(px, top, Math.max(pw, 0.5), ROW - 1);
+            (px, pw, i) => {
+                // a short call among pauses stays visible
+                g.globalAlpha = pw < LEAST ? 1 : 0.7;
+                g.fillStyle = pw < LEAST ? s.color(layer.frame[i]) : s.palette.haze;
+                g.fillRect(px, top, Math.max(pw, LEAST), ROW - 1);
             },
         );
     });
@@ -140,6 +142,7 @@ export function paintChart(g: CanvasRenderingContext2D, s: ChartScene): void {
     g.font = FONT;
     g.textBaseline = 'middle';
     axis(g, s);
+    const fit = new Fitter((t) => g.measureText(t).width);
     g.save();
     g.beginPath();
     g.rect(0, AXIS, s.width, s.height);
@@ -148,7 +151,7 @@ export function paintChart(g: CanvasRenderingContext2D, s: ChartScene): void {
         const y = p.top - s.scroll + AXIS;
         if (y > s.height || y + p.height < AXIS) continue;
         g.font = `600 ${FONT}`;
-        const title = `${p.rows ? '▾' : '▸'} ${p.lane.name}`,
+        const title = `${p.rows ? '▾' : '▸'} ${threadLabels(fit, [p.lane.name], s.width - 20)[0]}`,
             wide = g.measureText(title).width;
         g.fillStyle = s.ink.ground;
         g.fillRect(0, y + 3, s.width, HEAD - 6);

@@ -47,6 +47,17 @@ export class Fitter {
         return text.slice(at);
     }
 
+    fits(text: string, px: number): boolean {
+        return this.widthOf(text, px) <= px;
+    }
+
+    /** Returns the beginning and the end of a name whose ends tell it apart, as those of threads do. */
+    ends(text: string, px: number): string {
+        if (this.fits(text, px)) return text;
+        const tail = this.tail(text, px / 3);
+        return this.fit(text.slice(0, text.length - tail.length), px - this.widthOf(tail, px)) + tail;
+    }
+
     /** Returns the beginning and the end of a text. `own` is where the name of the function itself begins. */
     private middle(text: string, own: number, px: number): string {
         const name = text.slice(own),
@@ -69,6 +80,13 @@ export class Fitter {
         const marked = c.marks.find((m) => fits(c.kept + m));
         return marked ? c.kept + marked : this.middle(c.kept, c.own, px);
     }
+}
+
+/** Returns names of threads (model/threads.ts) that fit: if some do not, all lose the ids whose processes are named, then single
+ *  ones their middle. */
+export function threadLabels(fit: Fitter, names: string[], px: number): string[] {
+    const whole = names.every((n) => fit.fits(n, px));
+    return names.map((n) => fit.ends(whole ? n : n.replace(/ \(\d+\)(?= · )/, ''), px));
 }
 
 const LEAST_OWN = 8, // characters: narrower boxes show only the beginning

@@ -1,7 +1,8 @@
-// Paints threads over time: one row per thread, a box for each observation or step.
-import { Lane, Lanes, groupAt, sharesAt } from '../model/lanes';
+// Paints threads over time: one row per thread, a box for each observation or step, columns of shares where they are too
+// narrow.
+import { Lane, Lanes, groupAt, groupsOf, sharesAt } from '../model/lanes';
 import { ticks } from './axis';
-import { Fitter } from './label';
+import { Fitter, threadLabels } from './label';
 import { hash, oklch } from './palette';
 
 export const ROW = 22,
@@ -45,11 +46,81 @@ export const laneHeight = (s: { strip: number }): number => ROW + s.strip;
 export const xOf = (s: LaneScene, ns: number): number => s.left + (ns / s.lanes.length) * (s.width - s.left);
 export const nsAt = (s: LaneScene, x: number): number => ((x - s.left) / (s.width - s.left)) * s.lanes.length;
 
-/** Returns the width of a box: at least 1.5 pixels for a moment. */
-const widthOf = (s: LaneScene, lane: Lane, i: number): number => {
-    const w = (lane.length[i] / s.lanes.length) * (s.width - s.left);
-    return Math.max(w, s.lanes.step ? 1 : 1.5);
-};
+const widthOf = (s: LaneScene, lane: Lane, i: number): number =>
+    (lane.length[i] / s.lanes.length) * (s.width - s.left);
+
+/* Observations that are too narrow to see are drawn as shares of columns. Widening them would show a thread as busy that is not,
+ * and leaving some out would show one state of many. */
+export const COLUMN = 2; // pixels
+const LEAST = 2; // height of a share that is not 0
+
+/** True if an observation is drawn as a share of its column. */
+export const isNarrow = (s: LaneScene, lane: Lane, i: number): boolean => !s.lanes.step && widthOf(s, lane, i) < COLUMN;
+
+const ranks = new WeakMap<Lanes, Map<string, number>>();
+
+/** Returns the order of the groups within a column: the largest of all is at the bottom. */
+function rankOf(l: Lanes): Map<string, number> {
+    let r = ranks.get(l);
+    if (!r) ranks.set(l, (r = new Map(groupsOf(l).map((g, i) => [g.name, i]))));
+    return r;
+}
+
+interface Part {
+    name: string;
+    share: number; // of the column
+}
+
+/** Passes the columns [x, x + COLUMN) of a lane that have narrow observations, with the share of each group. Shares of times add up
+ *  to the observed part of the column, others to 1. */
+export function shareColumns(s: LaneScene, lane: Lane, each: (x: number, parts: Part[]) => void): void {
+    const { lanes } = s,
+        rank = rankOf(lanes),
+        open = new Map<number, Map<string, number>>(), // an observation is in at most two columns
+        whole = (COLUMN * lanes.length) / (s.width - s.left); // ns
+    const close = (column: number) => {
+        const values = [...open.get(column)!],
+            sum = values.reduce((t, [, v]) => t + v, 0),
+            most = lanes.scale ? Math.max(sum, whole) : sum;
+        open.delete(column);
+        values.sort((a, b) => (rank.get(a[0]) ?? 0) - (rank.get(b[0]) ?? 0));
+        if (sum > 0) each(s.left + column * COLUMN, values.map(([name, v]) => ({ name, share: v / most })));
+    };
+    const add = (column: number, group: string, v: number) => {
+        let values = open.get(column);
+        if (!values) open.set(column, (values = new Map()));
+        values.set(group, (values.get(group) ?? 0) + v);
+    };
+    for (let i = 0; i < lane.time.length; i++) {
+        if (!isNarrow(s, lane, i)) continue;
+        const from = lane.time[i] / whole,
+            column = Math.floor(from),
+            group = groupAt(lanes, lane, i);
+        for (const k of open.keys()) if (k < column) close(k);
+        if (!lanes.scale) {
+            add(column, group, Math.abs(lane.value[i]));
+            continue;
+        }
+        const to = from + lane.length[i] / whole,
+            second = Math.max(to - column - 1, 0);
+        add(column, group, (to - from - second) * whole);
+        if (second) add(column + 1, group, second * whole);
+    }
+    for (const k of open.keys()) close(k);
+}
+
+/** Returns the shares of the column at x. */
+export function partsAt(s: LaneScene, lane: Lane, x: number): Part[] {
+    let found: Part[] = [];
+    shareColumns(s, lane, (at, parts) => {
+        if (at <= x && x < at + COLUMN) found = parts;
+    });
+    return found;
+}
+
+/** The height of a box of a step: the part of the time that has observations; 1 for other values. */
+const heightOf = (l: Lanes, lane: Lane, i: number): number =>
+    l.step && l.scale ? Math.min((Math.abs(lane.value[i]) * l.scale) / lane.length[i], 1) : 1;
 
 /** Returns the box nearest to a point, within two pixels. */
 export function laneAt(s: LaneScene, x: number, y: number): { lane: number; i: number } | null {
@@ -87,33 +158,48 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
         g.fillStyle = s.ink.dim;
         if (x + 3 + g.measureText(t.text).width <= s.width) g.fillText(t.text, x + 3, TOP / 2);
     }
-    const strongest = lanes.step ? lanes.lanes.reduce((m, l) => Math.max(m, ...Array.from(l.value, Math.abs)), 0) : 0;
+    const strongest =
+        lanes.step && !lanes.scale ? lanes.lanes.reduce((m, l) => Math.max(m, ...Array.from(l.value, Math.abs)), 0) : 0;
+    const inside = (ns: number) => !s.chosen || (ns >= s.chosen[0] && ns < s.chosen[1]);
+    /** Stacks parts in a row. */
+    const stack = (parts: Part[], high: number, x: number, y: number, wide: number) => {
+        let bottom = y + ROW - 2;
+        for (const part of parts) {
+            const h = part.share * high;
+            g.fillStyle = colorOf(part.name, s.theme);
+            g.fillRect(x, bottom - h, wide, h);
+            bottom -= h;
+        }
+    };
+    const FULL = ROW - 4,
+        visible = (share: number) => Math.max(share * FULL, LEAST);
+    g.font = '12px system-ui, sans-serif';
+    const names = threadLabels(
+        fit,
+        lanes.lanes.map((l) => l.name),
+        s.left - 10,
+    );
     lanes.lanes.forEach((lane, k) => {
         const y = TOP + k * laneHeight(s) + s.strip;
         g.globalAlpha = 1;
         g.fillStyle = s.ink.text;
         g.font = '12px system-ui, sans-serif';
-        g.fillText(fit.fit(lane.name, s.left - 10), 0, y + ROW / 2);
+        g.fillText(names[k], 0, y + ROW / 2);
         g.fillStyle = s.ink.faint;
         g.fillRect(s.left, y + 2, s.width - s.left, ROW - 4);
         let end = -1; // right edge of the painted boxes: boxes within a painted pixel are skipped
         for (let i = 0; i < lane.time.length; i++) {
             const x = xOf(s, lane.time[i]),
-                w = widthOf(s, lane, i),
                 hovered = s.hover?.lane === k && s.hover.i === i;
+            if (isNarrow(s, lane, i)) continue;
+            const w = Math.max(widthOf(s, lane, i), 1);
             if (x + w <= end && !hovered) continue;
-            const inside = !s.chosen || (lane.time[i] >= s.chosen[0] && lane.time[i] < s.chosen[1]);
-            const wide = Math.max(w - (w > 4 ? 0.5 : 0), 1);
-            g.globalAlpha = inside ? 1 : 0.25;
-            end = x + Math.max(w, 0.5);
+            const wide = Math.max(w - (w > 4 ? 0.5 : 0), 1),
+                high = visible(heightOf(lanes, lane, i));
+            g.globalAlpha = inside(lane.time[i]) ? 1 : 0.25;
+            end = x + w;
             if (lane.shares && !hovered) {
-                let bottom = y + ROW - 2;
-                for (const part of sharesAt(lanes, lane, i)) {
-                    const high = part.share * (ROW - 4);
-                    g.fillStyle = colorOf(part.name, s.theme);
-                    g.fillRect(x, bottom - high, wide, high);
-                    bottom -= high;
-                }
+                stack(sharesAt(lanes, lane, i), high, x, y, wide);
                 continue;
             }
             g.fillStyle = hovered
@@ -123,7 +209,17 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
                       s.theme,
                       strongest ? 0.15 + 0.85 * Math.sqrt(Math.abs(lane.value[i]) / strongest) : 1,
                   );
-            g.fillRect(x, y + 2, wide, ROW - 4);
+            g.fillRect(x, y + ROW - 2 - high, wide, high);
+        }
+        shareColumns(s, lane, (x, parts) => {
+            const sum = parts.reduce((t, q) => t + q.share, 0);
+            g.globalAlpha = inside(nsAt(s, x)) ? 1 : 0.25;
+            stack(parts, visible(sum) / sum, x, y, COLUMN);
+        });
+        if (s.hover?.lane === k && s.hover.i >= 0 && isNarrow(s, lane, s.hover.i)) {
+            g.globalAlpha = 0.5;
+            g.fillStyle = s.ink.text;
+            g.fillRect(Math.floor((xOf(s, lane.time[s.hover.i]) - s.left) / COLUMN) * COLUMN + s.left, y + 2, COLUMN, FULL);
         }
     });
     g.globalAlpha = 1;

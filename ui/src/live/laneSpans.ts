@@ -1,8 +1,9 @@
 // The spans above the lanes of threads: when each thread had which span.
 import { Lanes } from '../model/lanes';
+import type { Value } from '../otlp/types';
 import { getColumns } from './client';
 import { Column } from './columns';
-import { laneName } from './lanes';
+import { RawThreads, threadKey } from './lanes';
 import { where } from './queries';
 import { Span } from './range';
 import { Matcher, Selector } from './selector';
@@ -16,7 +17,8 @@ export interface LaneSpan {
 }
 
 interface Raw {
-    threads: { name: string[]; thread_id: Column };
+    resources: Record<string, Value>[];
+    threads: RawThreads;
     spans: { trace_id: string[]; span_id: string[]; thread: Column; start: Column; end: Column };
 }
 
@@ -28,12 +30,12 @@ export async function laneSpans(s: Selector, span: Span, lanes: Lanes, signal: A
     if (lanes.step) return []; // sums do not have spans
     const linked: Matcher = { key: 'trace_id', op: '!=', value: '' },
         of = where({ type: '', matchers: [...s.matchers, linked] }, span),
-        { threads: t, spans: r } = await getColumns<Raw>('spans', { ...of, limit: MOST }, signal),
+        { threads, resources, spans: r } = await getColumns<Raw>('spans', { ...of, limit: MOST }, signal),
         base = Number(lanes.base),
-        laneOf = new Map(lanes.lanes.map((l, i) => [l.name, i])),
+        laneOf = new Map(lanes.lanes.map((l, i) => [l.key, i])),
         found = new Map<string, LaneSpan>();
     r.trace_id.forEach((trace, i) => {
-        const lane = laneOf.get(laneName(t.name[r.thread[i]], t.thread_id[r.thread[i]]));
+        const lane = laneOf.get(threadKey(threads, resources, r.thread[i]));
         if (lane === undefined || !r.end[i]) return;
         const key = `${trace} ${r.span_id[i]} ${lane}`,
             from = r.start[i] - base,

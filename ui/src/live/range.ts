@@ -94,3 +94,7 @@ export function rangeText(r: Range, span: Span | null): string {
     if (!r.from && !r.to) return 'All stored profiles';
     return span ? spanText(span) : `${r.from} – ${r.to}`;
 }
+
+/** Returns a range as ns after a time. */
+export const after = (s: Span, base: bigint): [number, number] =>
+    s.map((ms) => Number(BigInt(Math.round(ms * 1e3)) * 1000n - base)) as [number, number];

@@ -1,10 +1,12 @@
 // The flame chart: time from left to right, one lane per thread; neighbouring samples share the boxes of common frames.
 import { GrowF64, GrowU32 } from '../base/grow';
 import { Profile } from '../otlp/types';
-import { Filter, labelTest, valueText } from './filter';
+import { Filter, labelTest } from './filter';
 import { Bound, stackFrames } from './frames';
+import { isInterval } from './intervals';
 import { Threads } from './labels';
 import { Reshape } from './transforms';
+import { timeScale } from './units';
 
 /** The boxes of one depth of a lane, in ascending order, without overlap. */
 export interface Layer {
@@ -31,28 +33,6 @@ export interface Chart {
     to: number; // ns after the base
 }
 
-const TIME_UNITS: Record<string, number> = {
-    nanoseconds: 1,
-    ns: 1,
-    microseconds: 1e3,
-    us: 1e3,
-    milliseconds: 1e6,
-    ms: 1e6,
-    seconds: 1e9,
-    s: 1e9,
-};
-
-/** True if values are durations that start at their timestamps (docs/attributes.md: kiln.event.interval). */
-function isInterval(b: Bound, p: Profile): boolean {
-    const { attributes, strings } = b.set.dict;
-    return p.attributes.some(
-        (a) =>
-            attributes[a] &&
-            strings.get(attributes[a].key) === 'kiln.event.interval' &&
-            valueText(attributes[a].value) === 'true',
-    );
-}
-
 /** Returns the duration of a sample that no other follows soon: the usual gap between two samples of its thread, but at
  *  least the period. */
 function usualGap(times: Float64Array, period: number): number {
@@ -63,15 +43,20 @@ function usualGap(times: Float64Array, period: number): number {
     return Math.max(period, gaps.length ? gaps[gaps.length >> 1] : 0) || 1e6;
 }
 
+/** Returns the period of samples of CPU time in ns; 0: another type, or not known. The distance of such samples does not tell how
+ *  long one lasts: a thread that uses little CPU time has few of them. src/query/chart.c has the same rule. */
+const cpuPeriod = (p: Profile, period: number): number => (p.type === 'cpu' && timeScale(p.unit) ? period : 0);
+
+const CPU_PERIODS = 2; // a busy thread has a sample every period, and a late one now and then
 const ROOM = 16; // initial capacity of a level, small because stacks may be very deep
 const LONGEST = 100; // a sample that no other follows covers at most 1 / LONGEST of its lane
 const GAP = 2.5; // a sample extends to the next one if that is at most this many usual gaps away
 
 export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter): Chart {
     const passes = labelTest(b.set, p, filter.labels),
-        interval = isInterval(b, p),
-        scale = TIME_UNITS[p.unit] ?? 1;
-    const period = Math.max(p.period, 0) * (TIME_UNITS[p.periodUnit] ?? 0);
+        interval = isInterval(b.set, p),
+        scale = timeScale(p.unit) || 1;
+    const period = Math.max(p.period, 0) * timeScale(p.periodUnit);
     const of: { time: number; stack: number; value: number }[][] = threads.name.map(() => []);
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
@@ -90,12 +75,14 @@ export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter):
             stack = new Uint32Array(n),
             end = new Float64Array(n);
         list.forEach((o, i) => ((time[i] = o.time), (stack[i] = o.stack)));
-        const gap = usualGap(time, period),
-            alone = Math.min(gap, Math.max(period, (time[n - 1] - time[0]) / LONGEST));
+        const cpu = cpuPeriod(p, period),
+            gap = usualGap(time, period),
+            most = cpu ? cpu * CPU_PERIODS : gap * GAP,
+            alone = cpu || Math.min(gap, Math.max(period, (time[n - 1] - time[0]) / LONGEST));
         let value = 0;
         for (let i = 0; i < n; i++) {
             const next = i + 1 < n ? time[i + 1] : Infinity;
-            end[i] = interval ? time[i] + list[i].value * scale : next - time[i] <= gap * GAP ? next : time[i] + alone;
+            end[i] = interval ? time[i] + list[i].value * scale : next - time[i] <= most ? next : time[i] + alone;
             value += list[i].value;
             to = Math.max(to, end[i]);
         }

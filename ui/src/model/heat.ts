@@ -2,6 +2,8 @@
 import { Profile } from '../otlp/types';
 import { Dataset } from '../otlp/types';
 import { Filter, labelTest } from './filter';
+import { Spread, isInterval } from './intervals';
+import { timeScale } from './units';
 
 export const ROWS = 50; // rows per column
 const MAX_COLUMNS = 1200,
@@ -32,23 +34,29 @@ export function columnFor(span: number): number {
 }
 
 export function heatOf(set: Dataset, p: Profile, filter: Filter): Heat {
-    const passes = labelTest(set, p, filter.labels);
+    const passes = labelTest(set, p, filter.labels),
+        lasts = isInterval(set, p) ? timeScale(p.unit) || 1 : 0, // ns per unit of the values
+        length = (k: number) => Math.max(p.timeValue[k], 0) * lasts;
     let from = Infinity,
         to = -Infinity;
     for (let i = 0; i < p.time.length; i++) {
         if (p.time[i] < from) from = p.time[i];
-        if (p.time[i] > to) to = p.time[i];
+        if (p.time[i] + length(i) > to) to = p.time[i] + length(i);
     }
     const column = columnFor(to - from + 1),
         columns = Math.floor((to - from) / column) + 1;
-    const h: Heat = { from, column, columns, rows: ROWS, cell: new Float64Array(columns * ROWS), most: 0 };
+    const h: Heat = { from, column, columns, rows: ROWS, cell: new Float64Array(columns * ROWS), most: 0 },
+        spread = new Spread(h.cell),
+        cellAt = (t: number) => ((t - from) / column) * ROWS;
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
         for (let k = p.timeOff[i]; k < p.timeOff[i + 1]; k++) {
-            const at = Math.min(Math.floor(((p.time[k] - from) / column) * ROWS), h.cell.length - 1);
-            h.cell[at] += Math.abs(p.timeValue[k]);
+            const at = cellAt(p.time[k]);
+            if (length(k)) spread.add(at, cellAt(p.time[k] + length(k)), Math.abs(p.timeValue[k]));
+            else h.cell[Math.min(Math.floor(at), h.cell.length - 1)] += Math.abs(p.timeValue[k]);
         }
     }
+    spread.finish();
     for (const v of h.cell) if (v > h.most) h.most = v;
     return h;
 }

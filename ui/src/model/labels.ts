@@ -1,6 +1,7 @@
 // Attributes and trace links of samples as labels to view and filter by.
 import { Dataset, Profile } from '../otlp/types';
 import { Filter, TRACE_KEY, labelTest, sampleWeight, valueText } from './filter';
+import { threadTitle } from './threads';
 
 export interface LabelValue {
     value: string;
@@ -94,9 +95,8 @@ export function threadsOf(set: Dataset, p: Profile): Threads {
             parts[role[p.attribute[k]]] = text[p.attribute[k]];
         const [, n, id, cpu] = parts;
         while (piece < p.pieces.length && i >= p.pieces[piece].end) piece++;
-        const thread =
-            n && id && n !== id ? `${n} (${id})` : n || (id ? `thread ${id}` : cpu ? `CPU ${cpu}` : 'all samples');
-        const label = p.pieces.length ? `${p.pieces[piece].name} · ${thread}` : thread; // threads of processes may have equal names
+        const process = p.pieces.length ? p.pieces[piece].name : '', // threads of processes may have equal names
+            label = threadTitle(n, id, process, cpu ? `CPU ${cpu}` : undefined);
         let t = names.get(label);
         if (t === undefined) {
             names.set(label, (t = name.length));

@@ -3,6 +3,7 @@
 /** A lane: observations or sums of steps, each from `time` for `length`. */
 export interface Lane {
     name: string;
+    key: string; // identifies the thread
     thread: string; // the value of thread.name
     n: number;
     sum: number;
@@ -19,6 +20,7 @@ export interface Lanes {
     base: bigint; // Unix ns
     length: number; // ns
     step: number; // ns; 0: observations, one by one
+    scale: number; // ns per unit of the values; 0: they are not times
     lanes: Lane[]; // largest first
     states: string[];
     frames: string[];

@@ -58,6 +58,8 @@ export interface Around extends ViewOptions {
     heat(p: TimeView): ComponentChildren;
     lanes(p: TimeView): ComponentChildren;
     sources: Sources | null; // files that the server fetches
+    /** The time range of the data, ns after the session's base; null: not known. */
+    range?: [number, number] | null;
     /** The address of a line of a source file; '': there is none. */
     sourceUrl(file: string, line: number): string;
     /** The statistical verdict on a comparison. */
@@ -430,6 +432,7 @@ export function App({
                             {...timeProps}
                             {...common}
                             reshape={reshape}
+                            range={around?.range ?? null}
                             window={state.window}
                             onWindow={(window) => patch({ window })}
                             onTime={time}

@@ -25,7 +25,8 @@ export interface ChartProps {
     match: Uint8Array | null;
     selected: number;
     reshape: Reshape | null;
-    window: [number, number] | null; // ns after Dataset.timeBase
+    range: [number, number] | null; // of the chart, ns after Dataset.timeBase; null: from the first to the last observation
+    window: [number, number] | null;
     onWindow(w: [number, number] | null): void;
     onTime(t: [number, number] | null): void;
     onSelect(frame: number): void;
@@ -43,10 +44,16 @@ export function ChartView(p: ChartProps) {
         size = useSize(box);
     const { profile } = p,
         bound = p.session.main;
-    const chart: Chart = useMemo(
+    const observed: Chart = useMemo(
         () => timed('chart', () => chartOf(bound, profile, threadsOf(bound.set, profile), { ...p.filter, time: null })),
         [profile, p.filter.labels, p.reshape],
     );
+    // The time of the other views, unless the observations have another clock.
+    const { range } = p,
+        fits = range && range[0] <= observed.from && observed.from < range[1],
+        begin = fits ? range[0] : observed.from,
+        end = fits ? range[1] : observed.to;
+    const chart: Chart = useMemo(() => ({ ...observed, from: begin, to: end }), [observed, begin, end]);
     const [opened, setOpened] = useState<Map<string, number>>(new Map());
     const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
     const [mark, setMark] = useState<[number, number] | null>(null); // pixels, while a time range is being selected

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
 import { nameOf, whereUploaded } from '../../live/load';
-import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
+import { absolute, after, moves, rangeText, resolve, spanText } from '../../live/range';
 import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { withIds, writeSelector } from '../../live/selector';
@@ -154,6 +154,7 @@ export function Live() {
         partly: !!results?.tree?.cut.folded,
         applied: results?.tree?.transform ?? '',
         sources: liveSources(),
+        range: results?.session && results.span ? after(results.span, results.session.names.timeBase) : null,
         sourceUrl: (file, line) => {
             const link = sourceLink();
             return link && results ? sourceUrl(link, results.attributes, file, line) : '';

@@ -1,6 +1,6 @@
 // Threads over time. Dragging selects a time range, a click on a name selects that thread.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { LaneScene, TOP, colorOf, laneAt, laneHeight, nsAt, paintLanes, xOf } from '../../draw/lanes';
+import { COLUMN, LaneScene, TOP, colorOf, isNarrow, laneAt, laneHeight, nsAt, paintLanes, partsAt, xOf } from '../../draw/lanes';
 import { STRIP, paintSpans, spanAt } from '../../draw/laneSpans';
 import { LaneSpan, laneSpans } from '../../live/laneSpans';
 import { lanesOver } from '../../live/lanes';
@@ -19,6 +19,18 @@ import { useQuery } from './useQuery';
 
 const GROUPS = 8, // most groups in the legend
     THREAD = 'thread.name';
+
+/** Explains boxes and colours. */
+function explained(l: Lanes): string {
+    const states = hasStates(l);
+    if (!l.step)
+        return `Each row is a thread. Colours show ${states ? 'the state of the thread' : 'the function on top'}${
+            l.scale ? '; heights are shares of the time where observations are too short to see' : ''
+        }.`;
+    return `Each row is a thread, each box ${duration(l.step)}. ${
+        states ? 'Colours show the share of each thread state.' : l.scale ? 'Heights are shares of the time.' : 'Stronger colours mean larger values.'
+    }`;
+}
 
 interface DrawnProps extends LiveTimeProps {
     found: Lanes;
@@ -121,12 +133,15 @@ function Drawn(p: DrawnProps) {
             a = xOf(s, Math.min(from, keyed!.anchor ?? from));
         return { left: a, top: TOP + keyed!.lane * laneHeight(s), width: xOf(s, end) - a, height: laneHeight(s) };
     };
+    /** The share of a step: of its time, or of its sum when the values are not times. */
+    const shareOf = (l: Lanes['lanes'][number], i: number, value: number): string =>
+        found.scale ? percent(value * found.scale, l.length[i]) : percent(value, Math.abs(l.value[i]));
     const boxText = (l: Lanes['lanes'][number], i: number): string =>
         [
             l.name,
             l.frame ? found.frames[l.frame[i]] : '',
             l.state && hasStates(found) ? groupAt(found, l, i) : '',
-            ...sharesAt(found, l, i).map((s) => `${s.name} ${percent(s.value, Math.abs(l.value[i]))}`),
+            ...sharesAt(found, l, i).map((s) => `${s.name} ${shareOf(l, i, s.value)}`),
             withUnit(l.value[i], results.unit),
             utc(found.base + BigInt(Math.round(l.time[i])), true),
         ]
@@ -140,7 +155,7 @@ function Drawn(p: DrawnProps) {
             {sharesAt(found, l, i).map((s) => (
                 <div key={s.name}>
                     <i class="swatch" style={{ background: colorOf(s.name, p.theme) }} /> {s.name}{' '}
-                    {percent(s.value, Math.abs(l.value[i]))}, {withUnit(s.value, results.unit)}
+                    {shareOf(l, i, s.value)}, {withUnit(s.value, results.unit)}
                 </div>
             ))}
             <div>{withUnit(l.value[i], results.unit)}</div>
@@ -148,14 +163,15 @@ function Drawn(p: DrawnProps) {
         </>
     );
     const lane = hover && found.lanes[hover.lane],
+        column =
+            lane && canvas.current && hover.i >= 0 && isNarrow(scene(), lane, hover.i)
+                ? partsAt(scene(), lane, hover.x - canvas.current.getBoundingClientRect().left)
+                : [],
         unixMs = (ns: number) => Number(found.base / 1000n) / 1e3 + ns / 1e6;
     return (
         <div class="heat lanes">
             <p class="dim">
-                {found.step
-                    ? `Each row is a thread, each box ${duration(found.step)}. ${hasStates(found) ? 'Colours show the share of each thread state.' : 'Stronger colours mean larger values.'}`
-                    : `Each row is a thread. Colours show ${hasStates(found) ? 'the state of the thread' : 'the function on top'}.`}{' '}
-                Drag to select a time range, click a name to show only that thread
+                {explained(found)} Drag to select a time range, click a name to show only that thread
                 {p.time ? '' : '.'}
                 {chosen && (
                     <>
@@ -266,7 +282,20 @@ function Drawn(p: DrawnProps) {
                             </div>
                         </>
                     ) : (
-                        boxTip(lane, hover.i)
+                        <>
+                            {boxTip(lane, hover.i)}
+                            {column.length > 0 && found.scale > 0 && (
+                                <div class="dim">
+                                    around it, of {duration((COLUMN * found.length) / (size.width - left))}:
+                                </div>
+                            )}
+                            {column.map((q) => (
+                                <div key={q.name}>
+                                    <i class="swatch" style={{ background: colorOf(q.name, p.theme) }} />{' '}
+                                    {q.name || '(no name)'} {percent(q.share, 1)}
+                                </div>
+                            ))}
+                        </>
                     )}
                 </Tip>
             )}
