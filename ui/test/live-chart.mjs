@@ -256,6 +256,29 @@ async function noise(url, page) {
             const steps = [...shown.get(name)].map((c) => legend.get(c));
             must(steps.length === 1 && right(steps[0]), `${name}: step ${steps}, colours ${[...shown.get(name)]}`);
         }
+        for (const [view, row, bars] of [
+            ['table', '.row', 2],
+            ['tree', '.call', 1],
+        ]) {
+            await page.click(`[data-tab=${view}]`);
+            await there(page, row, `no ${view}`);
+            await there(page, '[data-legend=diff]', `no legend of the ${view}`);
+            const found = await page.$$eval(row, (list) =>
+                list.map((r) => ({
+                    name: /grew|shrank|steady/.exec(r.querySelector('.name').textContent)[0],
+                    colours: [...r.querySelectorAll('[data-change] .bar, .swatch')].map((e) => getComputedStyle(e).backgroundColor),
+                    quiet: [...r.querySelectorAll('[data-change] .value')].every((e) => e.classList.contains('dim')),
+                })),
+            );
+            same(found.map((r) => r.name).sort().join(), 'grew,shrank,steady', `rows of the ${view}`);
+            for (const [name, , , right] of CHANGES) {
+                const { colours, quiet } = found.find((r) => r.name === name),
+                    steps = colours.map((c) => legend.get(c));
+                must(steps.length === bars + 1 && steps.every(right), `${view}, ${name}: steps ${steps}, colours ${colours}`);
+                same(quiet, right(0), `${view}, ${name}: the numbers are grey`);
+            }
+            await shot(page, `diff-noise-${view}`);
+        }
     });
 }
 

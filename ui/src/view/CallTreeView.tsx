@@ -2,6 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Children, carryOpen, hottest, rowsOf, trunk } from '../model/calltree';
 import { Drawn, carry } from '../model/carry';
+import { Palette, stepIn } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { Tree, largestOf, pathOf } from '../model/tree';
 import { percent, signedPercent, withUnit } from '../model/units';
@@ -19,7 +20,8 @@ export interface CallTreeProps {
     tree: Tree;
     frames: Frames;
     rank: ArrayLike<number>;
-    color: (frame: number) => string;
+    palette: Palette;
+    color: (node: number) => string;
     unit: string;
     whole: number;
     inverted: boolean;
@@ -59,6 +61,11 @@ export function CallTreeView(p: CallTreeProps) {
     const node = useMemo(() => Math.max(carry(current.of, current.node, drawn), 0), [current, t]),
         at = node ? rows.indexOf(node) : -1;
     const deepest = useMemo(() => rows.reduce((d, i) => Math.max(d, t.depth[i]), 1), [rows]);
+
+    const mostChange = useMemo(
+        () => (t.baseTotal ? rows.reduce((m, i) => Math.max(m, Math.abs(t.total[i] - t.baseTotal![i])), 0) : 0) || 1,
+        [rows],
+    );
 
     const go = (i: number) => {
         if (!i) return;
@@ -121,10 +128,15 @@ export function CallTreeView(p: CallTreeProps) {
     );
     const change = (i: number) => {
         const before = t.baseTotal![i],
-            v = t.total[i] - before;
+            v = t.total[i] - before,
+            step = stepIn(t, t.total[i], before);
         return (
-            <span role="gridcell" class="number" data-col="change" data-value={v}>
-                <span class="value" data-sign={v > 0 ? 'up' : v < 0 ? 'down' : ''}>
+            <span role="gridcell" class="number" data-col="change" data-value={v} data-change={step}>
+                <i
+                    class="bar"
+                    style={{ width: `${(Math.abs(v) / mostChange) * 100}%`, background: p.palette.change(step) }}
+                />
+                <span class={step ? 'value' : 'value dim'}>
                     {v > 0 ? '+' : ''}
                     {withUnit(v, p.unit)}
                 </span>
@@ -180,7 +192,7 @@ export function CallTreeView(p: CallTreeProps) {
                     >
                         {t.count[i] ? (isOpen ? '▾' : '▸') : ''}
                     </i>
-                    <i class="swatch" style={{ background: p.color(f) }} />
+                    <i class="swatch" style={{ background: p.color(i) }} />
                     <b>{frames.name[f]}</b>
                     <span class="dim">{frames.library[f] || frames.file[f]?.replace(/^.*[\\/]/, '')}</span>
                 </span>
