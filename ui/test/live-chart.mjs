@@ -70,6 +70,34 @@ async function rates(url, page) {
         await settled(page);
         await totalIs(page, sum(between(Date.parse('2025-11-03T09:14:10Z'), Date.parse('2025-11-03T09:14:23Z'))), 'the part');
     });
+    await check('chart: the part under a drag is marked, and no tip covers it', async () => {
+        await open(page, url, `?${RANGE}&${CHECKOUT}`);
+        const b = await (await page.waitForSelector('.plot .u-over')).boundingBox(),
+            x = (share) => b.x + b.width * share,
+            y = b.y + b.height / 2;
+        await page.mouse.move(x(0.25), y);
+        await page.mouse.down();
+        for (const share of [0.3, 0.4, 0.5]) {
+            await page.mouse.move(x(share), y);
+            await gone(page, '.tip', 'a tip covers the part');
+            const mark = await (await page.$('.plot .u-select')).boundingBox();
+            near(mark?.width ?? 0, b.width * (share - 0.25), `width of the mark at ${share}`);
+            near(mark.x, x(0.25), `left edge of the mark at ${share}`);
+        }
+        await shot(page, 'chart-drag');
+        await page.mouse.up();
+        await eventually(
+            page,
+            () => {
+                const q = new URLSearchParams(location.search),
+                    off = (key, at) => Math.abs(Date.parse(q.get(key)) - Date.parse(`2025-11-03T${at}Z`));
+                return off('from', '09:14:00') <= 1000 && off('to', '09:15:00') <= 1000;
+            },
+            null,
+            'the part is not selected',
+        );
+        await settled(page);
+    });
     await check('chart: stacked by a label; the legend filters and excludes; the sum is that of the rows', async () => {
         await open(page, url, `?${RANGE}&${CHECKOUT}`);
         await page.selectOption('[data-do=by]', 'thread.name');

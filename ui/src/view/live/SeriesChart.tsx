@@ -117,6 +117,7 @@ export function SeriesChart(p: SeriesProps) {
         size = useSize(box);
     const { sides, counts } = p,
         [dragged, setDragged] = useState<Side>('this'),
+        [dragging, setDragging] = useState(false),
         [cursor, setCursor] = useState<Cursor | null>(null),
         [anchor, setAnchor] = useState<number | null>(null); // the step at which a selection by keys begins
     const dark = p.theme === 'dark',
@@ -159,7 +160,7 @@ export function SeriesChart(p: SeriesProps) {
             const grain = p.span[1] - p.span[0] > 5e3 ? 1 : 1e-3, // ms
                 from = Math.floor(ms(a) / grain) * grain;
             p.onSpan([from, Math.max(Math.ceil(ms(b) / grain) * grain, from + grain)], side(shift));
-        });
+        }, setDragging);
         if (at?.keys) {
             const again = stepAt(data, at.time);
             show(Math.min(Math.max(again, 0), steps - 1), anchor === null ? null : Math.min(anchor, steps - 1));
@@ -167,6 +168,7 @@ export function SeriesChart(p: SeriesProps) {
         return () => {
             plot.current = null;
             made.destroy();
+            setDragging(false);
         };
     }, [data, p.span, p.theme, size.width, dragged]);
 
@@ -230,7 +232,7 @@ export function SeriesChart(p: SeriesProps) {
             <div class="unseen" aria-live="polite" data-live="series">
                 {at?.keys ? spoken(data, rate, at.step, counts.step, chosen) : ''}
             </div>
-            {at && (
+            {at && !dragging && (
                 <Tip x={at.x} y={at.y}>
                     <StepText data={data} inks={inks} rate={rate} step={at.step} length={counts.step} sum={!sides} />
                 </Tip>

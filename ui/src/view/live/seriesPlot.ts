@@ -83,7 +83,12 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
             padding: [8, RIGHT, 0, 0],
             tzDate: (t) => uPlot.tzDate(new Date(t * 1e3), 'Etc/UTC'),
             legend: { show: false },
-            cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
+            cursor: {
+                y: false,
+                points: { show: false },
+                drag: { x: false, y: false, setScale: false },
+                bind: { mousedown: () => null }, // between mousedown and mouseup uPlot resets the part that brush() marks
+            },
             scales: {
                 x: { range: () => [p.span[0] / 1e3, p.span[1] / 1e3] },
                 y: { range: (_, lo, hi) => [Math.min(lo ?? 0, 0), (hi ?? 0) > 0 ? hi * 1.08 : 1] },
@@ -152,8 +157,12 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
     );
 }
 
-/** Selects a part of a plot by dragging, also on touch screens. */
-export function brush(plot: uPlot, onPart: (left: number, right: number, shift: boolean) => void): void {
+/** Selects a part of a plot by dragging, also on touch screens. `onDrag` reports whether a drag is going on. */
+export function brush(
+    plot: uPlot,
+    onPart: (left: number, right: number, shift: boolean) => void,
+    onDrag: (on: boolean) => void,
+): void {
     const { over } = plot;
     let from = -1;
     const at = (e: PointerEvent) =>
@@ -164,14 +173,22 @@ export function brush(plot: uPlot, onPart: (left: number, right: number, shift: 
         over.setPointerCapture(e.pointerId);
         from = at(e);
     });
-    over.addEventListener('pointermove', (e) => from >= 0 && markPart(plot, from, at(e)));
-    over.addEventListener('pointercancel', () => (from = -1));
+    over.addEventListener('pointermove', (e) => {
+        if (from < 0) return;
+        markPart(plot, from, at(e));
+        onDrag(true);
+    });
+    const end = () => {
+        from = -1;
+        markPart(plot, 0, 0);
+        onDrag(false);
+    };
+    over.addEventListener('pointercancel', end);
     over.addEventListener('pointerup', (e) => {
         const a = Math.min(from, at(e)),
             b = Math.max(from, at(e));
         if (from >= 0 && b - a >= 4) onPart(a, b, e.shiftKey);
-        from = -1;
-        markPart(plot, 0, 0);
+        end();
     });
 }
 
