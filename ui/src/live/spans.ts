@@ -1,6 +1,7 @@
 // The query for the samples of a trace or a span.
 import { getColumns } from './client';
 import { Column } from './columns';
+import type { Span } from './range';
 import { Ids } from './selection';
 
 export interface SpanRow {
@@ -12,8 +13,8 @@ export interface SpanRow {
     thread: string;
     sum: number;
     samples: number;
-    first: number; // Unix ns; 0: its samples have no timestamps
-    last: number;
+    start: number; // of the time that its observations stand for, Unix ns; 0: its samples have no timestamps
+    end: number;
 }
 
 export interface SpansAnswer {
@@ -34,8 +35,8 @@ interface Raw {
         thread: Column;
         sum: Column;
         samples: Column;
-        first: Column;
-        last: Column;
+        start: Column;
+        end: Column;
     };
     all: number;
     partial: boolean;
@@ -63,8 +64,8 @@ export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnsw
                 thread: threadName(thread),
                 sum: s.sum[i],
                 samples: s.samples[i],
-                first: s.first[i],
-                last: s.last[i],
+                start: s.start[i],
+                end: s.end[i],
             };
         }),
         all: a.all,
@@ -73,12 +74,12 @@ export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnsw
     };
 }
 
-/** The time range of these rows, ms; null: they have no timestamps. */
+/** Start and end of the observations of these rows, Unix ns, as in the list of traces; null: they have no timestamps. */
 export function spanExtent(rows: SpanRow[]): [number, number] | null {
-    const timed = rows.filter((r) => r.first > 0);
+    const timed = rows.filter((r) => r.start > 0);
     if (!timed.length) return null;
-    return [
-        Math.floor(Math.min(...timed.map((r) => r.first)) / 1e6),
-        Math.floor(Math.max(...timed.map((r) => r.last)) / 1e6) + 1,
-    ];
+    return [Math.min(...timed.map((r) => r.start)), Math.max(...timed.map((r) => r.end))];
 }
+
+/** The range in whole ms that contains an extent: ends of ranges are exclusive. */
+export const aroundExtent = ([a, b]: [number, number]): Span => [Math.floor(a / 1e6), Math.floor(b / 1e6) + 1];

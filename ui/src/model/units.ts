@@ -82,6 +82,9 @@ export function count(n: number): string {
     return n.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
+/** Formats a number of things: "1 sample", "2 samples". */
+export const counted = (n: number, one: string): string => `${count(n)} ${one}${n === 1 ? '' : 's'}`;
+
 const COUNTS = new Set(['', '1', 'count', 'none', '{count}']);
 
 /** Formats a value with its unit: times and bytes are scaled, counts grouped. */
