@@ -286,6 +286,8 @@ export function App({
                         written={written}
                         type={`${profile.type}/${profile.unit}`}
                         view={view}
+                        inverted={inverted}
+                        icicle={state.icicle}
                         compared={compared && state.compare !== 'off'}
                         selected={state.selected}
                         name={session.main.set.name}
