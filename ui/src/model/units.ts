@@ -126,3 +126,11 @@ export function utc(ns: bigint, exact = false): string {
     const iso = new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ');
     return exact ? iso.replace('Z', ' UTC') : iso.replace(/\.\d+Z$/, ' UTC');
 }
+
+/** Formats a part of the time, in ns after `base`: dates, or times since the start when the clock has no date. */
+export function partText(base: bigint, [a, b]: [number, number]): string {
+    const text = (t: number) => utc(base + BigInt(Math.round(t)), b - a < 10e9),
+        [from, to] = [text(a), text(b)];
+    if (!from) return `${duration(a)} – ${duration(b)}`;
+    return `${from.replace(' UTC', '')} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`;
+}

@@ -8,7 +8,7 @@ import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { withIds, writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
 import { sourceUrl } from '../../model/source';
-import { count } from '../../model/units';
+import { counted, partText } from '../../model/units';
 import { App, Around } from '../App';
 import { address, changeAddress } from '../address';
 import { useMedia } from '../hooks';
@@ -46,6 +46,7 @@ const PAGES: [Page, string][] = [
 const THEME = 'kiln.theme',
     EMPTY_MS = 3000;
 
+const partLength = ([a, b]: [bigint, bigint]): [number, number] => [0, Number(b - a)];
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
 interface Asked {
@@ -144,7 +145,11 @@ export function Live() {
         onError,
     };
     const around: Around = {
-        facts: results?.span ? [`${spanText(results.span)} UTC`, `${count(results.observations)} observations`] : [],
+        facts: results?.span
+            ? results.part
+                ? [partText(results.part.time[0], partLength(results.part.time)), counted(results.part.observations, 'observation')]
+                : [`${spanText(results.span)} UTC`, counted(results.observations, 'observation')]
+            : [],
         about: results?.about ?? null,
         theme: choice,
         onTheme: changeTheme,
