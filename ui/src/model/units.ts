@@ -59,12 +59,13 @@ function both(n: number, per: number, large: string, small: string): string {
     return `${Math.trunc(n / per)} ${large}${rest ? ` ${rest} ${small}` : ''}`;
 }
 
-export function duration(ns: number): string {
+/** `minutes`: times from here on are written in minutes and seconds. */
+export function duration(ns: number, minutes = 120e9): string {
     const a = Math.abs(ns);
     if (a < ROUNDS_UP) return `${three(ns)} ns`;
     if (a < ROUNDS_UP * 1e3) return `${three(ns / 1e3)} µs`;
     if (a < ROUNDS_UP * 1e6) return `${three(ns / 1e6)} ms`;
-    if (a < 120e9) return `${three(ns / 1e9)} s`;
+    if (a < minutes) return `${three(ns / 1e9)} s`;
     if (a < 7199.5e9) return both(Math.round(ns / 1e9), 60, 'min', 's');
     return both(Math.round(ns / 60e9), 60, 'h', 'min');
 }

@@ -240,7 +240,7 @@ export function SeriesChart(p: SeriesProps) {
             <div class="series-foot">
                 {sides ? (
                     <div class="legend">
-                        Drag to select
+                        A drag selects
                         {(['this', 'base'] as const).map((s) => (
                             <button
                                 key={s}
@@ -250,7 +250,7 @@ export function SeriesChart(p: SeriesProps) {
                                 onClick={() => setDragged(s)}
                             >
                                 <i class={`swatch ${s}`} />
-                                {s === 'this' ? 'this' : 'the comparison'}
+                                {s === 'this' ? 'this side' : 'the other side'}
                             </button>
                         ))}
                     </div>
