@@ -5,7 +5,7 @@ import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, moves, rangeText, resolve, spanText } from '../../live/range';
 import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
-import { withIds, writeSelector } from '../../live/selector';
+import { Selector, withIds, writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
 import { sourceUrl } from '../../model/source';
 import { counted, partText } from '../../model/units';
@@ -47,6 +47,8 @@ const THEME = 'kiln.theme',
     EMPTY_MS = 3000;
 
 const partLength = ([a, b]: [bigint, bigint]): [number, number] => [0, Number(b - a)];
+/** A short name for a selection: "shop cpu". */
+const proposalOf = (s: Selector) => `${nameOf(s)} ${s.type.replace(/\/[^/]*$/, '')}`.trim();
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
 interface Asked {
@@ -217,7 +219,7 @@ export function Live() {
                     {sel.page !== 'trace' && <TraceSearch onIds={showIds} />}
                     <Saved
                         link={() => (address().search || '?') + address().hash}
-                        proposal={`${nameOf(results?.selector ?? sel.selector)}, ${rangeText(sel.range, null)}`}
+                        proposal={proposalOf(results?.selector ?? sel.selector)}
                         onOpen={(link) => {
                             const url = new URL(link, location.origin);
                             changeAddress({ search: url.search, hash: url.hash });
