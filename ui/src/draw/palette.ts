@@ -113,7 +113,7 @@ export class Palette {
     ) {
         const dark = theme === 'dark';
         this.text = dark ? '#f4f0ea' : '#1f1b16';
-        this.haze = dark ? '#4a453f' : '#d5cec3';
+        this.haze = dark ? '#7a7268' : '#bdb4a8';
         this.root = dark ? '#3a3632' : '#e5dfd6';
         this.match = dark ? '#b8338a' : '#f58ad0';
         this.edge = dark ? '#171514' : '#fffdfa';
