@@ -28,7 +28,8 @@ export interface SeriesProps {
     children?: ComponentChildren;
 }
 
-const LINES = 8;
+const LINES = 8,
+    CONTROLS = 150; // px beside the times of the axis
 
 /** The lines of a comparison: both sides, not added up. */
 function sideLines(p: SeriesProps, rate: Rate): Lines {
@@ -127,6 +128,7 @@ export function SeriesChart(p: SeriesProps) {
             [counts, sides?.baseCounts, !sides, rate],
         ),
         inks = sides ? sideInks(dark) : inksOf(data.lines, dark),
+        overAxis = !!p.children && !sides && data.lines.length < 2, // no legend: the controls are beside the times
         steps = data.lines[0]?.values.length ?? 0,
         at = cursor && cursor.step < steps ? cursor : null,
         chosen: [number, number] | null =
@@ -149,6 +151,7 @@ export function SeriesChart(p: SeriesProps) {
                       }))
                     : [],
                 stack: !sides,
+                reserved: overAxis ? CONTROLS : 0,
                 onCursor: (step, x, y) =>
                     setCursor(step === null ? null : { step, time: data.time[step], x, y, keys: byKeys.current }),
             },
@@ -237,7 +240,7 @@ export function SeriesChart(p: SeriesProps) {
                     <StepText data={data} inks={inks} rate={rate} step={at.step} length={counts.step} sum={!sides} />
                 </Tip>
             )}
-            <div class="series-foot">
+            <div class={overAxis ? 'series-foot over' : 'series-foot'}>
                 {sides ? (
                     <div class="legend">
                         A drag selects

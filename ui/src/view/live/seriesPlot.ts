@@ -20,6 +20,7 @@ export interface PlotProps {
     /** Times on the chart that are painted in a colour. */
     marked: { span: Span; color: string }[];
     stack: boolean;
+    reserved: number; // px at the right end of the axis that have no times
     onCursor(step: number | null, x: number, y: number): void;
 }
 
@@ -105,7 +106,7 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
                     values: (_, ticks, _axis, _space, incr) =>
                         ticks.map((t) => {
                             const at = ((t * 1e3 - p.span[0]) / (p.span[1] - p.span[0])) * (p.width - LEFT - RIGHT);
-                            return at > EDGE && at < p.width - LEFT - EDGE ? timeText(t, incr) : '';
+                            return at > EDGE && at < p.width - LEFT - RIGHT - Math.max(EDGE - RIGHT, p.reserved) ? timeText(t, incr) : '';
                         }),
                 },
                 {
