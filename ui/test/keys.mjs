@@ -326,6 +326,36 @@ async function zoomed(url, mine) {
         await shot(page, 'zoom-report');
         await page.close();
     });
+    await check('wide and narrow: the controls stay in their places, the facts are whole, the graph keeps its height', async () => {
+        for (const width of [1440, 1400, 1024, 800, 720, 390]) {
+            const page = await newPage({ viewport: { width, height: 900 } }, mine),
+                edge = width > 720 ? 16 : 12,
+                box = (selector) => page.$eval(selector, (e) => e.getBoundingClientRect().toJSON());
+            await open(page, url, CPU);
+            await there(page, '.flame canvas', 'no graph');
+            must((await box('.tabs.pages')).left < 90, `${width} px: the pages are at ${(await box('.tabs.pages')).left}`);
+            same(Math.round((await box('[data-do=by]')).right), width - edge, `${width} px: the right edge of "by"`);
+            if (width > 390) {
+                const cut = await page.$$eval('.title p span', (l) => l.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent));
+                same(cut.join(), '', `${width} px: clipped facts`);
+            }
+            await page.focus('.flame');
+            await press(page, 'ArrowUp', 'ArrowUp', 'Enter');
+            await there(page, '.details', 'no details');
+            const { height } = await box('.flame');
+            must(height >= 0.25 * 900, `${width} px: the graph is ${height} px high beside the details`);
+            await shot(page, `width-${width}`);
+            await page.close();
+        }
+    });
+    await check('narrow: names of the call tree end in the view', async () => {
+        const page = await newPage({ viewport: { width: 390, height: 844 } }, mine);
+        await open(page, url, `${CPU}#view=tree`);
+        await there(page, '.call', 'no call tree');
+        const [sheet, view] = await page.$eval('.calltree', (e) => [e.scrollWidth, e.clientWidth]);
+        must(sheet <= view, `rows of ${sheet} px in ${view} px`);
+        await page.close();
+    });
     await check('reduced motion: nothing moves by itself', async () => {
         const page = await newPage({ reducedMotion: 'reduce' }, mine);
         await open(page, url, CPU);

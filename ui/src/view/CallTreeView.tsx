@@ -12,9 +12,10 @@ import { placeOf } from './NodeTip';
 
 const LINE = 26,
     HEAD = 30,
-    INDENT = 14,
     PAGE = 15,
-    NAME = 420; // room for a name behind the deepest indentation
+    NARROW = 600, // px
+    ROOM = { indent: 14, name: 420 }, // of a level, and of a name behind the deepest indentation
+    NARROW_ROOM = { indent: 8, name: 290 };
 
 export interface CallTreeProps {
     tree: Tree;
@@ -56,6 +57,7 @@ export function CallTreeView(p: CallTreeProps) {
     const drawn: Drawn = { tree: t, frames },
         [open, setOpen] = useOpen(drawn, children),
         [top, setTop] = useState(0),
+        room = size.width && size.width < NARROW ? NARROW_ROOM : ROOM,
         [current, setCurrent] = useState({ of: drawn, node: 0 });
     const rows = useMemo(() => rowsOf(t, children, open), [t, children, open]);
     const node = useMemo(() => Math.max(carry(current.of, current.node, drawn), 0), [current, t]),
@@ -86,12 +88,12 @@ export function CallTreeView(p: CallTreeProps) {
         const e = box.current!;
         if (at < 0) return;
         const y = at * LINE,
-            indent = (t.depth[node] - 1) * INDENT,
-            room = e.clientWidth - (e.querySelector<HTMLElement>('.figures-of')?.offsetWidth ?? 0);
+            indent = (t.depth[node] - 1) * room.indent,
+            width = e.clientWidth - (e.querySelector<HTMLElement>('.figures-of')?.offsetWidth ?? 0);
         if (y < e.scrollTop) e.scrollTop = y;
         else if (y + LINE > e.scrollTop + e.clientHeight - HEAD) e.scrollTop = y + LINE - e.clientHeight + HEAD;
-        if (indent < e.scrollLeft || indent > e.scrollLeft + room * 0.7)
-            e.scrollLeft = Math.max(indent - room * 0.3, 0);
+        if (indent < e.scrollLeft || indent > e.scrollLeft + width * 0.7)
+            e.scrollLeft = Math.max(indent - width * 0.3, 0);
     }, [node, rows]);
 
     const key = (e: KeyboardEvent) => {
@@ -179,7 +181,7 @@ export function CallTreeView(p: CallTreeProps) {
                 <span
                     role="gridcell"
                     class="name"
-                    style={{ paddingLeft: `${(t.depth[i] - 1) * INDENT}px` }}
+                    style={{ paddingLeft: `${(t.depth[i] - 1) * room.indent}px` }}
                     title={[frames.name[f], placeOf(frames, f)].filter(Boolean).join('\n')}
                 >
                     <i
@@ -215,7 +217,7 @@ export function CallTreeView(p: CallTreeProps) {
             <div
                 class={t.baseTotal ? 'sheet compared' : 'sheet'}
                 role="none"
-                style={{ height: `${rows.length * LINE + HEAD}px`, minWidth: `${deepest * INDENT + NAME}px` }}
+                style={{ height: `${rows.length * LINE + HEAD}px`, minWidth: `${deepest * room.indent + room.name}px` }}
             >
                 <div role="rowgroup">
                     <div role="row" class="call-head" aria-rowindex={1}>

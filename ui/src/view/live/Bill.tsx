@@ -81,8 +81,8 @@ function Parts({ bill, ids, go }: { bill: Billed; ids: Ids; go: Go }) {
                         {parts.map((p, i) => (
                             <tr key={i} data-part={p.reason.kind} data-sum={p.sum} data-syscall={p.reason.syscall}>
                                 <td>
-                                    <i class="swatch" data-kind={p.reason.kind} data-shade={shade(parts, i)} />{' '}
-                                    {nameOf(p.reason)}
+                                    <i class="swatch" data-kind={p.reason.kind} data-shade={shade(parts, i)} />
+                                    {`\u00a0${nameOf(p.reason)}`}
                                 </td>
                                 <td class="number">{duration(p.sum)}</td>
                                 <td class="number">{percent(p.sum, whole)}</td>

@@ -9,7 +9,7 @@ import { Counts, Line, Lines, linesOf, stepAt, sumAt } from '../../model/series'
 import { useSize } from '../hooks';
 import { Tip } from '../Tip';
 import { Ink, inksOf, sideInks } from './seriesInk';
-import { HEIGHT, brush, makePlot, markPart } from './seriesPlot';
+import { brush, heightOf, makePlot, markPart } from './seriesPlot';
 
 export type Side = 'this' | 'base';
 
@@ -224,7 +224,7 @@ export function SeriesChart(p: SeriesProps) {
             <div
                 class="plot"
                 ref={box}
-                style={{ height: `${HEIGHT}px` }}
+                style={{ height: `${heightOf(size.width)}px` }}
                 tabIndex={0}
                 role="application"
                 aria-label={`${what}. Arrow keys move the cursor, Shift with arrow keys selects, Enter shows the selection.`}

@@ -6,7 +6,9 @@ import { Rate } from '../../model/rate';
 import { Span } from '../../live/range';
 import { Ink } from './seriesInk';
 
-export const HEIGHT = 110,
+export const heightOf = (width: number): number => (width < NARROW ? 84 : 110);
+
+const NARROW = 600,
     LEFT = 86,
     RIGHT = 22;
 const EDGE = 32; // labels closer to the edge would be truncated or overlap the numbers on the left
@@ -76,11 +78,11 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
         values = p.stack ? stacked(lines) : lines.map((l) => l.values);
     const axis = { stroke: v('--dim'), grid: { stroke: v('--line'), width: 1 }, ticks: { show: false } },
         font = '11px system-ui, sans-serif',
-        narrow = p.width < 600;
+        narrow = p.width < NARROW;
     return new uPlot(
         {
             width: p.width,
-            height: HEIGHT,
+            height: heightOf(p.width),
             padding: [8, RIGHT, 0, 0],
             tzDate: (t) => uPlot.tzDate(new Date(t * 1e3), 'Etc/UTC'),
             legend: { show: false },
