@@ -27,8 +27,10 @@ const STORY = [
 const SPREAD = 'ef'.repeat(16),
     APART = [
         ['cpu', SPREAD, PARENT, 'c', 10, 10],
-        ['cpu', SPREAD, CHILD, 'd', 390, 10],
+        ['cpu', SPREAD, CHILD, 'd', 390.000137, 0.0122],
     ];
+
+const ns = (ms) => String(Math.round(ms * 1e6));
 
 /** Sends a story. */
 export async function sendBilled(url, story = STORY, service = 'billed') {
@@ -58,8 +60,8 @@ export async function sendBilled(url, story = STORY, service = 'billed') {
                 ...(state ? [attribute('thread.state', state)] : []),
                 ...(call ? [attribute('kiln.wait.syscall', call)] : []),
             ],
-            values: [`${ms}000000`],
-            timestampsUnixNano: [`${BEGIN + time}000000`],
+            values: [ns(ms)],
+            timestampsUnixNano: [String(BigInt(BEGIN) * 1000000n + BigInt(ns(time)))],
         })),
     });
     const profiles = ['cpu', 'off_cpu'].map(profile);
@@ -174,7 +176,8 @@ export async function bill(url, page) {
         await open(page, url, `${ALL}&page=trace&query=${encodeURIComponent('{service.name="billed"}')}`);
         await textIs(page, `[data-trace="${SHORT}"]`, new RegExp(start.replace('.', '\\.')), 'the list has another start');
         await open(page, url, `#trace=${SPREAD}`);
-        await isBill(page, { on_cpu: 20 }, 'a trace with a gap');
+        await isBill(page, { on_cpu: 10.0122 }, 'a trace with a gap');
+        await textIs(page, `[data-table=spans] [data-span="${CHILD}"]`, /12\.2 µs.*12\.2 µs/, 'over 12.2 µs, in full precision');
         await textIs(page, '.bill', /adds up the spans of all threads\. /, 'shorter than the trace');
     });
     await check('traces: grouped, by duration, time and samples, with a minimum', async () => {

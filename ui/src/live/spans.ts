@@ -1,6 +1,6 @@
 // The query for the samples of a trace or a span.
 import { getColumns } from './client';
-import { Column } from './columns';
+import { Column, exactOf } from './columns';
 import type { Span } from './range';
 import { Ids } from './selection';
 
@@ -13,8 +13,8 @@ export interface SpanRow {
     thread: string;
     sum: number;
     samples: number;
-    start: number; // of the time that its observations stand for, Unix ns; 0: its samples have no timestamps
-    end: number;
+    start: bigint; // of the time that its observations stand for, Unix ns; 0: its samples have no timestamps
+    end: bigint;
 }
 
 export interface SpansAnswer {
@@ -47,7 +47,9 @@ const MOST = 1000;
 
 export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnswer> {
     const a = await getColumns<Raw>('spans', { trace_id: ids.trace, span_id: ids.span, limit: MOST }, signal),
-        { spans: s, threads: t } = a;
+        { spans: s, threads: t } = a,
+        start = exactOf(s.start),
+        end = exactOf(s.end);
     const threadName = (i: number) => {
         const id = t.thread_id[i];
         return t.name[i] || (id >= 0 ? `thread ${id}` : '');
@@ -64,8 +66,8 @@ export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnsw
                 thread: threadName(thread),
                 sum: s.sum[i],
                 samples: s.samples[i],
-                start: s.start[i],
-                end: s.end[i],
+                start: start[i],
+                end: end[i],
             };
         }),
         all: a.all,
@@ -75,11 +77,14 @@ export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnsw
 }
 
 /** Start and end of the observations of these rows, Unix ns, as in the list of traces; null: they have no timestamps. */
-export function spanExtent(rows: SpanRow[]): [number, number] | null {
-    const timed = rows.filter((r) => r.start > 0);
-    if (!timed.length) return null;
-    return [Math.min(...timed.map((r) => r.start)), Math.max(...timed.map((r) => r.end))];
+export function spanExtent(rows: SpanRow[]): [bigint, bigint] | null {
+    let of: [bigint, bigint] | null = null;
+    for (const { start, end } of rows) {
+        if (!start) continue;
+        of = of ? [start < of[0] ? start : of[0], end > of[1] ? end : of[1]] : [start, end];
+    }
+    return of;
 }
 
 /** The range in whole ms that contains an extent: ends of ranges are exclusive. */
-export const aroundExtent = ([a, b]: [number, number]): Span => [Math.floor(a / 1e6), Math.floor(b / 1e6) + 1];
+export const aroundExtent = ([a, b]: [bigint, bigint]): Span => [Number(a / 1000000n), Number(b / 1000000n) + 1];

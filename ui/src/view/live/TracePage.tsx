@@ -26,11 +26,11 @@ export interface TraceProps {
 const is = (key: string, value: string): Matcher => ({ key, op: '=', value });
 
 /** The position of a row within the time of all rows. */
-function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
+function Bar({ row, of }: { row: SpanRow; of: [bigint, bigint] | null }) {
     if (!of || !row.start) return null;
-    const whole = of[1] - of[0] || 1,
-        left = (row.start - of[0]) / whole,
-        width = (row.end - row.start) / whole;
+    const whole = Number(of[1] - of[0]) || 1,
+        left = Number(row.start - of[0]) / whole,
+        width = Number(row.end - row.start) / whole;
     return (
         <span class="extent">
             <i style={{ left: `${Math.min(left, 0.99) * 100}%`, width: `${Math.max(width, 0.01) * 100}%` }} />
@@ -108,8 +108,8 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
                 })}
                 {extent && (
                     <div>
-                        <b data-fact="duration">{duration(extent[1] - extent[0])}</b>
-                        <span>from {utc(BigInt(Math.floor(extent[0])), true)}</span>
+                        <b data-fact="duration">{duration(Number(extent[1] - extent[0]))}</b>
+                        <span>from {utc(extent[0], true)}</span>
                     </div>
                 )}
                 <div>
@@ -154,7 +154,7 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
                                 <td class="text">{r.type || r.unit}</td>
                                 <td class="number">{withUnit(r.sum, r.unit)}</td>
                                 <td class="number">{count(r.samples)}</td>
-                                <td class="number">{r.start ? duration(r.end - r.start) : ''}</td>
+                                <td class="number">{r.start ? duration(Number(r.end - r.start)) : ''}</td>
                                 <td class="text when">
                                     <Bar row={r} of={extent} />
                                 </td>
