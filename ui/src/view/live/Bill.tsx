@@ -82,7 +82,7 @@ function Parts({ bill, ids, go }: { bill: Billed; ids: Ids; go: Go }) {
                             <tr key={i} data-part={p.reason.kind} data-sum={p.sum} data-syscall={p.reason.syscall}>
                                 <td>
                                     <i class="swatch" data-kind={p.reason.kind} data-shade={shade(parts, i)} />
-                                    {`\u00a0${nameOf(p.reason)}`}
+                                    {nameOf(p.reason)}
                                 </td>
                                 <td class="number">{duration(p.sum)}</td>
                                 <td class="number">{percent(p.sum, whole)}</td>

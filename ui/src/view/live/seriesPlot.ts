@@ -116,7 +116,7 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
                     font,
                     size: LEFT,
                     gap: 4,
-                    space: 32,
+                    space: narrow ? 22 : 32,
                     ...(p.rate.incrs && { incrs: p.rate.incrs }),
                     values: (_, ticks) => ticks.map((t) => p.rate.text(t)),
                 },
