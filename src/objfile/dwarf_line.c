@@ -110,6 +110,31 @@ static void append(char *path, size_t cap, size_t *n, str part)
     *n += part.n;
 }
 
+/* Removes "." and ".." from an absolute path, and returns its new length. Build systems compile in
+ * a directory of their own and name sources as ../src/x.c: without this, one file has a name for
+ * each such directory, and links to forges, which reject "..", do not work. Lexical, as in lldb:
+ * symbolic links of the building machine are not known. */
+static size_t without_dots(char *path, size_t n)
+{
+    if (!n || path[0] != '/') return n;
+    size_t out = 0; /* path[0, out) has no dots and does not end with a slash */
+    for (size_t i = 0; i < n;) {
+        while (i < n && path[i] == '/') i++;
+        size_t from = i;
+        while (i < n && path[i] != '/') i++;
+        str part = {path + from, i - from};
+        if (!part.n || str_eq(part, STR("."))) continue;
+        if (str_eq(part, STR(".."))) {
+            while (out && path[--out] != '/') {}
+            continue;
+        }
+        path[out++] = '/';
+        memmove(path + out, part.p, part.n);
+        out += part.n;
+    }
+    return out ? out : 1;
+}
+
 /* Builds the path of a file. A relative name is joined to its directory, a relative directory to
  * the directory of the compilation. */
 static uint32_t make_path(dwarf *d, const dwarf_lines *t, const dwarf_file *f)
@@ -118,13 +143,15 @@ static uint32_t make_path(dwarf *d, const dwarf_lines *t, const dwarf_file *f)
     size_t n = 0;
     str dir = STR("");
     uint64_t first = t->version >= 5 ? 0 : 1;
-    if (is_absolute(f->name)) return index_text(d->b, f->name);
-    if (f->dir >= first && f->dir - first < t->n_dirs)
-        dir = d->dirs.v[t->first_dir + (f->dir - first)];
-    if (!is_absolute(dir)) append(path, sizeof path, &n, t->comp_dir);
-    append(path, sizeof path, &n, dir);
+    if (f->name.n > sizeof path) return index_text(d->b, f->name);
+    if (!is_absolute(f->name)) {
+        if (f->dir >= first && f->dir - first < t->n_dirs)
+            dir = d->dirs.v[t->first_dir + (f->dir - first)];
+        if (!is_absolute(dir)) append(path, sizeof path, &n, t->comp_dir);
+        append(path, sizeof path, &n, dir);
+    }
     append(path, sizeof path, &n, f->name);
-    return index_text(d->b, (str){path, n});
+    return index_text(d->b, (str){path, without_dots(path, n)});
 }
 
 static uint32_t file_text(dwarf *d, const dwarf_lines *t, uint64_t file)

@@ -18,7 +18,7 @@
 #include "base/stopper.h"
 #include "objfile/symbols.h"
 
-enum { INDEX_VERSION = 3, INDEX_MAX_FRAMES = 256 };
+enum { INDEX_VERSION = 4, INDEX_MAX_FRAMES = 256 };
 
 typedef struct index_header {
     char magic[8];  /* "KILNSYM" */

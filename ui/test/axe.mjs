@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { findings, noFindings } from './axe-kit.mjs';
 import { browser, check, corpus, dir, example, newPage, result, run, skip, there, WAIT_MS } from './kit.mjs';
 import { sendBilled, TRACE } from './live-bill.mjs';
-import { ALL, CPU, endServers, open, put, serve, settled } from './live-kit.mjs';
+import { ALL, CPU, endServers, open, put, send, serve, settled } from './live-kit.mjs';
 import { partsFile } from './parts.mjs';
 
 const THEMES = ['light', 'dark'],
@@ -16,6 +16,10 @@ const THEMES = ['light', 'dark'],
     all = process.argv.includes('--all'),
     only = process.env.KILN_AXE, // part of the names of the views to check
     PART = '&from=2025-11-03T09:14:22.250Z&to=2025-11-03T09:14:28.750Z&against=before';
+
+const THREADS = 16,
+    BEGAN = Date.parse('2025-11-08T10:00:00Z'),
+    BUSY = `?from=2025-11-08T10:00:00Z&to=2025-11-08T10:01:00Z&query=${encodeURIComponent('wall/nanoseconds{service.name="busy"}')}`;
 
 /** Runs f with each theme and width. */
 async function everywhere(mayRequest, f) {
@@ -80,11 +84,50 @@ async function crumbs(page) {
     await there(page, '.crumbs', 'no zoom');
 }
 
+/** A report that contains the source of its function. */
+function sourceReport() {
+    const file = join(dir, 'source.json'),
+        out = join(dir, 'source.html'),
+        lines = Array.from({ length: 60 }, (_, i) => `    step(${i}); /* line ${i + 1} */`);
+    writeFileSync(join(dir, 'main.c'), `int parse(void)\n{\n${lines.join('\n')}\n}\n`);
+    writeFileSync(
+        file,
+        JSON.stringify({
+            dictionary: {
+                stringTable: ['', 'cpu', 'nanoseconds', 'parse', '/build/shop/main.c'],
+                mappingTable: [{}],
+                locationTable: [{}, ...[4, 9, 30].map((line) => ({ lines: [{ functionIndex: 1, line: String(line) }] }))],
+                functionTable: [{}, { nameStrindex: 3, filenameStrindex: 4, startLine: '1' }],
+                linkTable: [{}],
+                attributeTable: [{}],
+                stackTable: [{}, ...[1, 2, 3].map((i) => ({ locationIndices: [i] }))],
+            },
+            resourceProfiles: [
+                {
+                    scopeProfiles: [
+                        {
+                            profiles: [
+                                {
+                                    sampleType: { typeStrindex: 1, unitStrindex: 2 },
+                                    samples: [70e6, 20e6, 10e6].map((v, i) => ({ stackIndex: i + 1, values: [String(v)] })),
+                                },
+                            ],
+                        },
+                    ],
+                },
+            ],
+        }),
+    );
+    run('flame', '--source', '--source-path', dir, '--trim-path', '/build/shop', file, '-o', out);
+    return out;
+}
+
 async function reports() {
     const one = join(dir, 'one.html'),
         diff = join(dir, 'diff.html'),
         types = join(corpus, 'otlp/async45-cpu-threads.otlp'),
-        several = join(dir, 'several.html');
+        several = join(dir, 'several.html'),
+        source = sourceReport();
     run('flame', '--all', partsFile(), '-o', several);
     run('flame', example, '-o', one);
     run('flame', example, '--diff', existsSync(types) ? types : example, '-o', diff);
@@ -138,6 +181,13 @@ async function reports() {
             await first();
             await crumbs(page);
         });
+        await audit('report: source code', async () => {
+            await page.goto('about:blank');
+            await page.goto(`file://${source}#view=table`);
+            await page.click('.row >> nth=0');
+            await page.click('[data-tab=source]');
+            await there(page, '.source .hot', 'no source');
+        });
         await audit('report: several profiles', async () => {
             await page.goto(`file://${several}`);
             await there(page, '[data-do=resource]', 'no resources');
@@ -159,6 +209,17 @@ async function pages() {
     for (const f of [example, join(corpus, 'otlp/async45-cpu-threads.otlp'), join(corpus, 'pprof/cppbench.cpu')])
         if (existsSync(f)) await put(url, f);
     await sendBilled(url);
+    await send(url, {
+        service: 'busy',
+        type: 'wall',
+        from: BEGAN,
+        duration: 60e3,
+        samples: Array.from({ length: THREADS * 600 }, (_, i) => ({
+            value: 100e6,
+            time: BEGAN + Math.floor(i / THREADS) * 100,
+            labels: { 'thread.name': `worker-${i % THREADS}`, 'thread.state': ['running', 'sleeping', 'unscheduled'][(i * 7) % 11 % 3] },
+        })),
+    });
     for (const name of ['mine', 'cpu of checkout'])
         await fetch(`${url}/api/v1/saved/${encodeURIComponent(name)}`, { method: 'PUT', body: CPU });
     await fetch(`${url}/upload`, { method: 'POST', body: 'no profile' }); // Health shows a refused request
@@ -219,6 +280,23 @@ async function pages() {
         await audit('spans above threads that wait', async () => {
             await open(page, url, `${ALL}&query=${encodeURIComponent('off_cpu{service.name="billed"}')}#view=lanes`);
             await there(page, '[data-spans]', 'no spans');
+        });
+        await audit('threads with many observations', async () => {
+            await open(page, url, `${BUSY}#view=lanes`);
+            await there(page, `[data-lane]:nth-of-type(${THREADS})`, 'no threads');
+        });
+        await audit('threads with too many observations: the shares of states', async () => {
+            // The server reports a thousand times as many, so that the page asks for sums by step.
+            await page.route('**/api/v1/counts*', async (route) => {
+                const r = await route.fetch(),
+                    body = await r.json();
+                if (!/thread/.test(route.request().url()))
+                    for (const row of body.rows) row.count = row.count.map((c) => c * 1000);
+                await route.fulfill({ response: r, json: body });
+            });
+            await open(page, url, `${BUSY}#view=lanes`);
+            await there(page, '[data-lane] [data-state]', 'no shares');
+            return () => page.unroute('**/api/v1/counts*');
         });
         await audit('data of the previous selection', async () => {
             await open(page, url, CPU);

@@ -248,6 +248,15 @@ async function person() {
         await page.mouse.up();
         await textIs(page, '.total', /of all/, 'nothing was selected');
         await page.click('[data-tab=flame]');
+        const [from, to] = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('time').split('-'),
+            part = await page.innerText('[data-part]'),
+            { traces } = JSON.parse(run('traces', '--json', '--start', from, '--end', to, example)),
+            n = traces.reduce((sum, t) => sum + t.times.length, 0);
+        must(n > 3, `${n} observations in the part`);
+        await textIs(page, '.title', new RegExp(`(^|\\D)${n} observations$`), `the header does not count ${n} observations`);
+        const clock = (ns) => new Date(Number(BigInt(ns) / 1000000n)).toISOString().slice(11, 19);
+        must(part.includes(clock(from)) && part.includes(clock(to)), `the chip is ${part}`);
+        must((await page.innerText('.title')).includes(clock(from)), 'the header does not have the time of the part');
         await page.keyboard.press('Escape');
         await textIs(page, '.total', /^((?!of all).)*$/, 'Esc does not remove the filter');
     });

@@ -19,7 +19,7 @@ import {
     viewIs,
 } from './kit.mjs';
 import { noFindings } from './axe-kit.mjs';
-import { CPU, endServers, inQuery, open, put, serve, settled, shot, top } from './live-kit.mjs';
+import { CPU, endServers, inQuery, open, put, send, serve, settled, shot, top } from './live-kit.mjs';
 
 /** The text of a live region, when it matches. */
 const spoken = async (page, name, re) => {
@@ -44,6 +44,23 @@ const heightOf = (page, selector) =>
             wide: document.documentElement.scrollWidth > innerWidth,
         };
     });
+
+/** The elements of the view that can be seen below its lower edge: not those that scroll inside it. */
+const beyond = (page) =>
+    page.$eval('.view', (view) =>
+        [...view.querySelectorAll('*')]
+            .filter((e) => {
+                let bottom = e.getBoundingClientRect().bottom;
+                for (let up = e; up && (up === e || up !== view.parentElement); up = up.parentElement)
+                    if (getComputedStyle(up).overflowY !== 'visible') bottom = Math.min(bottom, up.getBoundingClientRect().bottom);
+                return bottom > view.getBoundingClientRect().bottom + 1;
+            })
+            .map((e) => `${e.tagName} ${e.className}`)
+            .join(', '),
+    );
+
+const THREADS = 14,
+    MANY = `?from=2025-11-07T10:00:00Z&to=2025-11-07T10:01:00Z&query=${encodeURIComponent('cpu/nanoseconds{service.name="many"}')}`;
 
 async function flame(page, url) {
     const rows = top(example).rows;
@@ -270,13 +287,27 @@ async function dialogs(page, url) {
 
 async function zoomed(url, mine) {
     await check('200 % zoom: the graph keeps half of the height', async () => {
-        const page = await newPage({ viewport: { width: 720, height: 450 } }, mine);
+        const page = await newPage({ viewport: { width: 720, height: 450 } }, mine),
+            from = Date.parse('2025-11-07T10:00:00Z');
+        for (let t = 0; t < THREADS; t++)
+            await send(url, {
+                service: 'many',
+                from,
+                duration: 60e3,
+                samples: Array.from({ length: 60 }, (_, i) => ({
+                    value: 10e6,
+                    time: from + i * 1000 + t * 7,
+                    labels: { 'thread.name': `thread-${t}` },
+                })),
+            });
         for (const view of ['flame', 'table', 'tree', 'sandwich', 'chart', 'lanes', 'heat', 'labels']) {
-            await open(page, url, `${CPU}#view=${view}`);
-            await there(page, '.view', view);
+            await open(page, url, `${MANY}#view=${view}`);
+            await there(page, `.view[data-view=${view}]`, view);
+            if (view === 'lanes' || view === 'heat') await there(page, '.view canvas', `no picture of ${view}`);
             const { share, wide } = await heightOf(page, '.view');
             must(share >= 0.5, `${view}: ${Math.round(share * 100)} % of the height`);
             must(!wide, `${view} is wider than the window`);
+            same(await beyond(page), '', `${view}: drawn beyond the view`);
             await shot(page, `zoom-${view}`);
         }
         await page.close();
@@ -293,6 +324,36 @@ async function zoomed(url, mine) {
             must(share >= 0.5, `${view}: ${Math.round(share * 100)} % of the height`);
         }
         await shot(page, 'zoom-report');
+        await page.close();
+    });
+    await check('wide and narrow: the controls stay in their places, the facts are whole, the graph keeps its height', async () => {
+        for (const width of [1440, 1400, 1024, 800, 720, 390]) {
+            const page = await newPage({ viewport: { width, height: 900 } }, mine),
+                edge = width > 720 ? 16 : 12,
+                box = (selector) => page.$eval(selector, (e) => e.getBoundingClientRect().toJSON());
+            await open(page, url, CPU);
+            await there(page, '.flame canvas', 'no graph');
+            must((await box('.tabs.pages')).left < 90, `${width} px: the pages are at ${(await box('.tabs.pages')).left}`);
+            same(Math.round((await box('[data-do=by]')).right), width - edge, `${width} px: the right edge of "by"`);
+            if (width > 390) {
+                const cut = await page.$$eval('.title p span', (l) => l.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent));
+                same(cut.join(), '', `${width} px: clipped facts`);
+            }
+            await page.focus('.flame');
+            await press(page, 'ArrowUp', 'ArrowUp', 'Enter');
+            await there(page, '.details', 'no details');
+            const { height } = await box('.flame');
+            must(height >= 0.25 * 900, `${width} px: the graph is ${height} px high beside the details`);
+            await shot(page, `width-${width}`);
+            await page.close();
+        }
+    });
+    await check('narrow: names of the call tree end in the view', async () => {
+        const page = await newPage({ viewport: { width: 390, height: 844 } }, mine);
+        await open(page, url, `${CPU}#view=tree`);
+        await there(page, '.call', 'no call tree');
+        const [sheet, view] = await page.$eval('.calltree', (e) => [e.scrollWidth, e.clientWidth]);
+        must(sheet <= view, `rows of ${sheet} px in ${view} px`);
         await page.close();
     });
     await check('reduced motion: nothing moves by itself', async () => {

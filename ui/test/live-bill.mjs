@@ -23,8 +23,17 @@ const STORY = [
     ['cpu', SHORT, PARENT, 'a', 310, 10],
 ];
 
-/** Sends the story. */
-export async function sendBilled(url) {
+/** Two spans that are far apart. */
+const SPREAD = 'ef'.repeat(16),
+    APART = [
+        ['cpu', SPREAD, PARENT, 'c', 10, 10],
+        ['cpu', SPREAD, CHILD, 'd', 390.000137, 0.0122],
+    ];
+
+const ns = (ms) => String(Math.round(ms * 1e6));
+
+/** Sends a story. */
+export async function sendBilled(url, story = STORY, service = 'billed') {
     const strings = [''],
         links = [{}],
         attributes = [{}],
@@ -43,7 +52,7 @@ export async function sendBilled(url) {
         }),
         timeUnixNano: `${BEGIN}000000`,
         durationNano: '400000000',
-        samples: STORY.filter((o) => o[0] === type).map(([, trace, span, thread, time, ms, state, call]) => ({
+        samples: story.filter((o) => o[0] === type).map(([, trace, span, thread, time, ms, state, call]) => ({
             stackIndex: 1,
             linkIndex: at(links, { traceId: trace, spanId: span }),
             attributeIndices: [
@@ -51,15 +60,15 @@ export async function sendBilled(url) {
                 ...(state ? [attribute('thread.state', state)] : []),
                 ...(call ? [attribute('kiln.wait.syscall', call)] : []),
             ],
-            values: [`${ms}000000`],
-            timestampsUnixNano: [`${BEGIN + time}000000`],
+            values: [ns(ms)],
+            timestampsUnixNano: [String(BigInt(BEGIN) * 1000000n + BigInt(ns(time)))],
         })),
     });
     const profiles = ['cpu', 'off_cpu'].map(profile);
     const body = {
         resourceProfiles: [
             {
-                resource: { attributes: [{ key: 'service.name', value: { stringValue: 'billed' } }] },
+                resource: { attributes: [{ key: 'service.name', value: { stringValue: service } }] },
                 scopeProfiles: [{ profiles }],
             },
         ],
@@ -117,6 +126,7 @@ async function isBill(page, want, what) {
 
 export async function bill(url, page) {
     await sendBilled(url);
+    await sendBilled(url, APART, 'apart');
     await check('the bill of a trace, of a span, and the flame graph of a part', async () => {
         await open(page, url, `#trace=${TRACE}`);
         await isBill(
@@ -132,6 +142,10 @@ export async function bill(url, page) {
             'the trace',
         );
         await shot(page, 'bill');
+        await textIs(page, '.bill', /adds up the spans of all threads, so it is longer than the trace/, 'longer than the trace');
+        same(await page.innerText('[data-fact=duration]'), '105 ms', 'the duration of the trace');
+        const overs = await page.$$eval('[data-table=spans] tbody tr', (l) => l.map((r) => r.cells[6].textContent));
+        must(overs.length > 3 && overs.every(Boolean), `a span without a duration: ${overs}`);
         same(
             await page.$$eval('[data-billed]', (l) => l.map((r) => r.dataset.wall).join()),
             '105000000,25000000,33000000',
@@ -155,6 +169,16 @@ export async function bill(url, page) {
         await totalIs(page, ms(13), 'the flame graph on the CPU');
         await open(page, url, `#trace=${SHORT}`);
         await isBill(page, { on_cpu: 10 }, 'another trace');
+        await textIs(page, '[data-type="cpu/nanoseconds"]', /cpu, 1 sample(?!s)/, 'one sample');
+        same(await page.innerText('[data-fact=duration]'), '10 ms', 'the duration of one observation');
+        same(await page.$eval('[data-table=spans] tbody tr', (r) => r.cells[6].textContent), '10 ms', 'over one observation');
+        const start = /from (.*)$/.exec(await page.innerText('[data-fact=duration] + span'))[1];
+        await open(page, url, `${ALL}&page=trace&query=${encodeURIComponent('{service.name="billed"}')}`);
+        await textIs(page, `[data-trace="${SHORT}"]`, new RegExp(start.replace('.', '\\.')), 'the list has another start');
+        await open(page, url, `#trace=${SPREAD}`);
+        await isBill(page, { on_cpu: 10.0122 }, 'a trace with a gap');
+        await textIs(page, `[data-table=spans] [data-span="${CHILD}"]`, /12\.2 µs.*12\.2 µs/, 'over 12.2 µs, in full precision');
+        await textIs(page, '.bill', /adds up the spans of all threads\. /, 'shorter than the trace');
     });
     await check('traces: grouped, by duration, time and samples, with a minimum', async () => {
         await open(page, url, `${ALL}&page=trace&query=${encodeURIComponent('{service.name="billed"}')}`);

@@ -15,7 +15,7 @@ async function press(page, ...keys) {
     const before = await spoken(page);
     await page.focus('.plot');
     for (const k of keys) await page.keyboard.press(k);
-    await eventually(page, (t) => document.querySelector('[data-live=series]').textContent !== t, before, `${keys}: nothing is said`);
+    await eventually(page, (t) => document.querySelector('[data-live=series]').textContent !== t, before, `${keys}: nothing is announced`);
     return spoken(page);
 }
 
@@ -69,6 +69,34 @@ async function rates(url, page) {
         await inQuery(page, 'from=2025-11-03T09:14:10Z&to=2025-11-03T09:14:23Z');
         await settled(page);
         await totalIs(page, sum(between(Date.parse('2025-11-03T09:14:10Z'), Date.parse('2025-11-03T09:14:23Z'))), 'the part');
+    });
+    await check('chart: the part under a drag is marked, and no tip covers it', async () => {
+        await open(page, url, `?${RANGE}&${CHECKOUT}`);
+        const b = await (await page.waitForSelector('.plot .u-over')).boundingBox(),
+            x = (share) => b.x + b.width * share,
+            y = b.y + b.height / 2;
+        await page.mouse.move(x(0.25), y);
+        await page.mouse.down();
+        for (const share of [0.3, 0.4, 0.5]) {
+            await page.mouse.move(x(share), y);
+            await gone(page, '.tip', 'a tip covers the part');
+            const mark = await (await page.$('.plot .u-select')).boundingBox();
+            near(mark?.width ?? 0, b.width * (share - 0.25), `width of the mark at ${share}`);
+            near(mark.x, x(0.25), `left edge of the mark at ${share}`);
+        }
+        await shot(page, 'chart-drag');
+        await page.mouse.up();
+        await eventually(
+            page,
+            () => {
+                const q = new URLSearchParams(location.search),
+                    off = (key, at) => Math.abs(Date.parse(q.get(key)) - Date.parse(`2025-11-03T${at}Z`));
+                return off('from', '09:14:00') <= 1000 && off('to', '09:15:00') <= 1000;
+            },
+            null,
+            'the part is not selected',
+        );
+        await settled(page);
     });
     await check('chart: stacked by a label; the legend filters and excludes; the sum is that of the rows', async () => {
         await open(page, url, `?${RANGE}&${CHECKOUT}`);
@@ -297,6 +325,29 @@ async function noise(url, page) {
         for (const [name, , , right] of CHANGES) {
             const steps = [...shown.get(name)].map((c) => legend.get(c));
             must(steps.length === 1 && right(steps[0]), `${name}: step ${steps}, colours ${[...shown.get(name)]}`);
+        }
+        for (const [view, row, bars] of [
+            ['table', '.row', 2],
+            ['tree', '.call', 1],
+        ]) {
+            await page.click(`[data-tab=${view}]`);
+            await there(page, row, `no ${view}`);
+            await there(page, '[data-legend=diff]', `no legend of the ${view}`);
+            const found = await page.$$eval(row, (list) =>
+                list.map((r) => ({
+                    name: /grew|shrank|steady/.exec(r.querySelector('.name').textContent)[0],
+                    colours: [...r.querySelectorAll('[data-change] .bar, .swatch')].map((e) => getComputedStyle(e).backgroundColor),
+                    quiet: [...r.querySelectorAll('[data-change] .value')].every((e) => e.classList.contains('dim')),
+                })),
+            );
+            same(found.map((r) => r.name).sort().join(), 'grew,shrank,steady', `rows of the ${view}`);
+            for (const [name, , , right] of CHANGES) {
+                const { colours, quiet } = found.find((r) => r.name === name),
+                    steps = colours.map((c) => legend.get(c));
+                must(steps.length === bars + 1 && steps.every(right), `${view}, ${name}: steps ${steps}, colours ${colours}`);
+                same(quiet, right(0), `${view}, ${name}: the numbers are grey`);
+            }
+            await shot(page, `diff-noise-${view}`);
         }
     });
 }

@@ -172,6 +172,9 @@ async function heat(url, page) {
         const [from, to] = await part(page),
             want = sum(between(from, to));
         await totalIs(page, want, 'the part');
+        await textIs(page, '.title', new RegExp(`(^|\\D)${between(from, to).length} observations$`), 'the header counts others');
+        for (const place of ['.title', '[data-part]'])
+            await textIs(page, place, new RegExp(new Date(from).toISOString().slice(11, 21)), `the time of the part in ${place}`);
         await shot(page, 'heat');
         await page.click('text=flame graph of the selection');
         await viewIs(page, 'flame');

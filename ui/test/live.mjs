@@ -261,6 +261,9 @@ async function person(url) {
         await there(page, '[data-table=senders] tbody tr', 'no sender');
         await textIs(page, '[data-table=layouts]', /otlp 1\.10/, 'no layout');
         await there(page, '[data-counters=Store]', 'no counters');
+        same(await page.innerText('[data-counters=Receiving] [data-counter=taken] dt'), 'requests acknowledged', 'a label');
+        const seen = await page.$$eval('[data-counter]', (l) => l.map((e) => [e.checkVisibility(), e.querySelector('dd').textContent]));
+        must(seen.some(([v]) => !v) && seen.every(([v, n]) => v === !/^(0|0 B|no)$/.test(n)), `counters at zero are shown: ${seen}`);
         const stored = await (await fetch(`${url}/api/v1/store`)).json(),
             grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
         await textIs(page, '[data-fact=samples]', new RegExp(`^${grouped(stored.samples)}$`), 'samples');

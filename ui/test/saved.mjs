@@ -13,6 +13,8 @@ export async function savedLive(page, url) {
         await open(page, url, `${CPU}#view=table`);
         await page.click('[data-do=saved]');
         await there(page, '[data-do=saved-name]:focus', 'the name has no focus');
+        const [proposed, chosen] = await page.$eval('[data-do=saved-name]', (e) => [e.value, e.value.slice(e.selectionStart, e.selectionEnd)]);
+        same(`${proposed}|${chosen}`, 'checkout cpu|checkout cpu', 'the proposed name, and what typing replaces');
         await page.fill('[data-do=saved-name]', 'cpu of “checkout”');
         await page.keyboard.press('Enter');
         await there(page, '[data-saved="cpu of “checkout”"]', 'not in the list');

@@ -1,6 +1,7 @@
 // screenshots.mjs [DIR] - `make screenshots`: pictures of every view for docs/img, of real data: the example service under
 // `kiln run`, and a second instance that `kiln record --off-cpu` records (this needs root or its capabilities).
 // NAME.webp is 1440 px wide, NAME-narrow.webp 390 px, NAME-dark.webp the dark theme. KILN_SHOTS=DIR also stores PNG files.
+// KILN_SHOTS_NAMES=NAME,... takes only these pictures, and keeps the others.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,9 @@ import { endServers, open, serve, settled } from './live-kit.mjs';
 
 const to = process.argv[2] ?? join(src, 'docs', 'img'),
     png = process.env.KILN_SHOTS,
+    names = process.env.KILN_SHOTS_NAMES?.split(','),
     JOB = 'while [ $SECONDS -lt 60 ]; do "$0" flame "$1" --to svg -o /dev/null; "$0" top "$1" >/dev/null; sleep 0.2; done',
+    WORDS = 'while [ $SECONDS -lt 60 ]; do seq 40000 | sort -R | sha256sum >/dev/null; sleep 0.5; done',
     SECONDS = 64, // the load of the example has two peaks per minute
     QUALITY = 62,
     KINDS = {
@@ -25,20 +28,28 @@ const shop = resolve(process.env.KILN_BUILD ?? join(src, 'build'), 'shop');
 async function profiled(service, ...args) {
     const env = { ...process.env, ...(service && { OTEL_SERVICE_NAME: service }) },
         p = spawn(resolve(kiln), args, { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    for (const stream of [p.stdout, p.stderr]) stream.on('data', (b) => (said += b));
+    let output = '';
+    for (const stream of [p.stdout, p.stderr]) stream.on('data', (b) => (output += b));
     const [code] = await once(p, 'exit');
-    must(code === 0, `kiln ${args[0]} ended with status ${code}:\n${said}`);
+    must(code === 0, `kiln ${args[0]} ended with status ${code}:\n${output}`);
 }
 
 const ask = async (url, path) => (await fetch(`${url}/api/v1/${path}`)).json();
 
-/** The longest trace with waits. Instances of the example may give orders the same ids: their traces last for seconds. */
+/** The longest trace whose bill has most of the kinds of time. Instances of the example may give orders the same ids: their traces
+ *  last for seconds. */
 async function traceOf(url) {
-    const { traces } = await ask(url, 'traces?query=off_cpu&sort=duration'),
-        one = traces.find((t) => t.duration < 1e9 && t.samples > 3);
-    must(one, 'no trace has waits');
-    return one.trace_id;
+    const { traces } = await ask(url, 'traces?query=off_cpu&sort=duration&limit=1000');
+    let best = null;
+    for (const { trace_id, duration } of traces) {
+        if (duration >= 1e9) continue;
+        const { reasons } = await ask(url, `bill?trace_id=${trace_id}`),
+            kinds = ['on_cpu', 'blocked', 'runnable'].filter((kind) => reasons.some((r) => r.kind === kind)).length;
+        if (!best || kinds > best.kinds) best = { trace_id, kinds };
+        if (kinds === 3) break;
+    }
+    must(best, 'no trace has waits');
+    return best.trace_id;
 }
 
 async function pictures(url, began, ended) {
@@ -50,9 +61,17 @@ async function pictures(url, began, ended) {
         cpu = of('cpu{service.name="shop"}'),
         moment = of('off_cpu{service.name="shop"}', part(-1, 1)),
         file = join(dir, 'shop.otlp'),
-        report = join(dir, 'shop.html');
+        report = join(dir, 'shop.html'),
+        sources = join(dir, 'shop-source.html'),
+        frame = ['focus .flame', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp'];
     run('convert', '--quiet', `${url}${cpu}`, file);
     run('flame', file, '-o', report);
+    run('flame', '--source', '--source-path', src, file, '-o', sources);
+    for (const [name, rest] of [
+        ['shop, CPU time', cpu],
+        ['shop, waits', of('off_cpu{service.name="shop"}')],
+    ])
+        await fetch(`${url}/api/v1/saved/${encodeURIComponent(name)}`, { method: 'PUT', body: rest });
     const empty = await serve('empty');
     const LIST = {
         services: [`?page=services&${span}`, '[data-service=shop] .spark path'],
@@ -60,12 +79,18 @@ async function pictures(url, began, ended) {
         details: [cpu, '.details:not([aria-busy=true])', ['focus .flame', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'Enter', 'blur']],
         table: [`${cpu}#view=table`, '.row'],
         tree: [`${cpu}#view=tree`, '.call', ['focus .calltree', 'Home', '*', 'blur']],
-        sandwich: [`${cpu}#view=sandwich`, '.sandwich .flame canvas', ['click [data-tab=table]', 'click .row >> nth=0', 'click [data-tab=sandwich]']],
+        sandwich: [`${cpu}#view=sandwich`, '.sandwich .flame canvas', ['click [data-tab=table]', 'click .row:has-text("shop::pricing::price")', 'click [data-tab=sandwich]']],
         chart: [`${of('cpu{service.name="shop"}', part(-1, 1))}#view=chart`, '.chart canvas'],
         threads: [`${moment}#view=lanes`, '[data-lane]'],
         heat: [`${cpu}#view=heat`, '.heat canvas'],
         labels: [`${cpu}#view=labels`, '[data-label]'],
         compare: [`${of('cpu{service.name="shop"}', part(5, 30))}&against=before#color=diff`, '[data-legend=diff]'],
+        'compare-table': [`${of('cpu{service.name="shop"}', part(5, 30))}&against=before#color=diff&view=table&sort=change`, '.row'],
+        'chart-stacked': [`${cpu}&by=thread.name`, '[data-legend] [data-row]'],
+        menu: [cpu, '.menu', [...frame, 'm']],
+        transforms: [cpu, '.transforms', [...frame, 'm', 'm', 'focus .flame', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'm', 'f']],
+        help: [cpu, '.help', ['press ?']],
+        saved: [cpu, '[data-saved]', ['click [data-do=saved]']],
         waits: [of('off_cpu{service.name="shop"}'), '.flame canvas'],
         traces: [`?page=trace&${span}&order=time&query=${encodeURIComponent('{service.name="shop"}')}`, '[data-trace]'],
         trace: [`#trace=${await traceOf(url)}`, '[data-table=bill]'],
@@ -74,8 +99,9 @@ async function pictures(url, began, ended) {
         share: [cpu, '.share-menu', ['click [data-do=share]']],
         first: ['', '.first', [], empty],
         report: [`file://${report}`, '.flame canvas'],
+        source: [`file://${sources}#view=table`, '.source .hot', ['click .row:has-text("shop::stock::total")', 'click [data-tab=source]']],
     };
-    for (const [name, [rest, shown, actions = [], server = url]] of Object.entries(LIST))
+    for (const [name, [rest, shown, actions = [], server = url]] of Object.entries(LIST).filter(([n]) => !names || names.includes(n)))
         for (const [kind, look] of Object.entries(KINDS)) {
             const page = await newPage({ viewport: { width: look.width, height: look.height }, colorScheme: look.colorScheme }, /./);
             if (rest.startsWith('file:')) await page.goto(rest);
@@ -84,7 +110,7 @@ async function pictures(url, began, ended) {
                 const [verb, ...what] = a.split(' ');
                 if (verb === 'click' || verb === 'focus') await page[verb](what.join(' '));
                 else if (verb === 'blur') await page.evaluate(() => document.activeElement.blur());
-                else await page.keyboard.press(a);
+                else await page.keyboard.press(what[0] ?? a);
             }
             await there(page, shown, `${name}${kind}: nothing to show`);
             if (!rest.startsWith('file:')) await settled(page);
@@ -111,11 +137,12 @@ try {
         await Promise.all([
             profiled('', 'run', '--quiet', '--wall', '--every', '20ms', '--heap', '--to', url, shop, String(SECONDS), '4000'),
             profiled('nightly-report', 'run', '--quiet', '--to', url, 'bash', '-c', JOB, resolve(kiln), resolve(example)),
+            profiled('word-index', 'run', '--quiet', '--to', url, 'bash', '-c', WORDS),
             profiled('', 'record', '--quiet', '--off-cpu', '--hz', '999', '--to', url, '--', shop, String(SECONDS), '1500'),
         ]);
     const ended = Number(process.env.KILN_SHOTS_ENDED ?? Date.now());
     console.log(`KILN_SHOTS_URL=${url} KILN_SHOTS_BEGAN=${began} KILN_SHOTS_ENDED=${ended}`);
-    for (const f of readdirSync(to)) if (f.endsWith('.webp')) rmSync(join(to, f));
+    if (!names) for (const f of readdirSync(to)) if (f.endsWith('.webp')) rmSync(join(to, f));
     await pictures(url, began, ended);
     const bytes = readdirSync(to).reduce((n, f) => n + statSync(join(to, f)).size, 0);
     console.log(`${readdirSync(to).length} pictures, ${Math.round(bytes / 1024)} KiB in ${to}`);

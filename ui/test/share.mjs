@@ -65,6 +65,14 @@ async function pictures(page) {
 const shown = (page) => page.$$eval('.row', (list) => list.slice(0, 20).map((r) => Number(r.cells[0].title)).filter(Boolean)),
     flat = (top) => top.rows.map((r) => r.flat).filter(Boolean);
 
+/** The totals of the outermost boxes that `kiln flame --json` prints, the largest first. */
+const outermost = ({ nodes }) =>
+    nodes
+        .slice(1)
+        .filter(([parent]) => parent === 0)
+        .map(([, , , value]) => value)
+        .sort((a, b) => b - a);
+
 const SELECTIONS = [
     'label=thread.name%3Dworker-0',
     't=m.runtime.growslice',
@@ -161,6 +169,29 @@ export async function shareReport(page, open, html, diff, alone) {
         must(stack.length > 1 && stack[0].includes(name), stack.join(' | '));
         await page.keyboard.press('Escape');
     });
+    await check('share: the command of each view gives what the view shows', async () => {
+        const views = {
+            flame: /^kiln flame checkout\.otlp/,
+            'flame&invert=1': /^kiln flame checkout\.otlp --inverted/,
+            tree: /^kiln flame checkout\.otlp/,
+            'tree&invert=1': /^kiln flame checkout\.otlp --inverted/,
+            chart: /^kiln traces checkout\.otlp/,
+            labels: /^kiln traces checkout\.otlp/,
+        };
+        for (const [view, want] of Object.entries(views)) {
+            await open(page, html, `view=${view}`);
+            const command = await copied(page, 'command');
+            must(want.test(command), `${view}: ${command}`);
+            const found = shell(command, dirname(example));
+            same(found.total, await total(page), `${view}: the total`);
+            if (/tree/.test(view)) {
+                const rows = await page.$$eval('.call[data-depth="1"] [data-col=total]', (l) => l.map((c) => Number(c.dataset.value)));
+                must(rows.length, `${view}: no rows`);
+                same(rows.join(), outermost(found).slice(0, rows.length).join(), `${view}: totals of the outermost rows`);
+            }
+            await page.keyboard.press('Escape');
+        }
+    });
     await check('share: commands over the file of a report give the shown values', async () => {
         for (const filter of [
             '',
@@ -247,6 +278,14 @@ export async function shareLive(page, url) {
         await textIs(report, 'h1', /against/, 'the report does not compare');
         same(await total(report), after, 'this side in the report');
         await report.close();
+        await page.keyboard.press('Escape');
+    });
+    await check('share: the command of the view Threads gives the total of each thread', async () => {
+        await openLive(page, url, `${CPU}#view=lanes`);
+        await there(page, '[data-lane]', 'no lanes');
+        const sums = await page.$$eval('[data-lane]', (l) => l.map((e) => Number(e.dataset.sum)));
+        same(outermost(shell(await copied(page, 'command'))).join(), sums.sort((a, b) => b - a).join(), 'sums');
+        await textIs(page, '[data-copy=command]', /the total of each thread/, 'the label of the command');
         await page.keyboard.press('Escape');
     });
     await check('share: a link has absolute times and shows the same data', async () => {

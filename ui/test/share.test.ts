@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
-import { commandOf, fileWord, labelOptions, shellQuote } from '../src/model/command';
+import { Inputs, Shown, commandOf, fileWord, labelOptions, shellQuote } from '../src/model/command';
+import { View } from '../src/state';
 import { foldedOf, stackText } from '../src/model/folded';
 import { Frames } from '../src/model/frames';
 import { TreeBuilder, largestOf } from '../src/model/tree';
@@ -34,14 +35,30 @@ test('a shell reads quoted words as they are', () => {
 });
 
 test('each view has its command', () => {
-    const one = { main: 'a b.otlp', base: null, options: ['-s', 'cpu/nanoseconds'] },
+    const one: Inputs = { main: 'a b.otlp', base: null, options: ['-s', 'cpu/nanoseconds'] },
         two = { ...one, base: 'old.otlp' };
-    assert.equal(commandOf('flame', one, ''), "kiln flame 'a b.otlp' -s cpu/nanoseconds");
-    assert.equal(commandOf('table', one, 'f'), "kiln top 'a b.otlp' -s cpu/nanoseconds");
-    assert.equal(commandOf('heat', one, ''), "kiln series --heat 'a b.otlp' -s cpu/nanoseconds");
-    assert.equal(commandOf('sandwich', one, 'a::b(int)'), "kiln peek '^a::b\\(int\\)$' 'a b.otlp' -s cpu/nanoseconds");
-    assert.equal(commandOf('flame', two, ''), "kiln flame 'a b.otlp' --diff old.otlp -s cpu/nanoseconds");
-    assert.equal(commandOf('table', two, ''), "kiln diff --per second old.otlp 'a b.otlp' -s cpu/nanoseconds");
+    const line = (view: View, i = one, more: Partial<Shown> = {}) =>
+        commandOf({ view, frame: '', inverted: false, icicle: false, ...more }, i).line;
+    const frame = 'a::b(int)';
+    assert.equal(line('flame'), "kiln flame 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('flame', one, { inverted: true, icicle: true }), "kiln flame 'a b.otlp' --inverted --icicle -s cpu/nanoseconds");
+    assert.equal(line('tree', one, { icicle: true }), "kiln flame 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('tree', one, { inverted: true }), "kiln flame 'a b.otlp' --inverted -s cpu/nanoseconds");
+    assert.equal(line('table', one, { frame }), "kiln top 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('heat'), "kiln series --heat 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('chart'), "kiln traces 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('labels'), "kiln traces 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('lanes'), "kiln flame 'a b.otlp' --tagroot thread.name,thread.id -s cpu/nanoseconds");
+    assert.equal(line('sandwich', one, { frame }), "kiln peek '^a::b\\(int\\)$' 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('source', one, { frame }), "kiln list '^a::b\\(int\\)$' 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('sandwich'), "kiln top 'a b.otlp' -s cpu/nanoseconds");
+    assert.equal(line('flame', two), "kiln flame 'a b.otlp' --diff old.otlp -s cpu/nanoseconds");
+    assert.equal(line('tree', two, { inverted: true }), "kiln flame 'a b.otlp' --inverted --diff old.otlp -s cpu/nanoseconds");
+    assert.equal(line('table', two), "kiln diff --per second old.otlp 'a b.otlp' -s cpu/nanoseconds");
+    const gives = (view: View, i: typeof one) => commandOf({ view, frame: '', inverted: false, icicle: false }, i).gives;
+    assert.equal(gives('tree', two), 'this result');
+    assert.equal(gives('lanes', one), 'the total of each thread');
+    assert.equal(gives('heat', two), 'this result of this side');
     assert.equal(fileWord('-n'), './-n');
 });
 

@@ -158,7 +158,15 @@ test('axis: few ticks, round numbers', () => {
     assert.ok(ticks(5, 6, 700).length < 20);
     assert.deepEqual(
         ticks(0, 360e9, 700).map((t) => t.text),
-        ['0', '60 s', '2 min', '3 min', '4 min', '5 min', '6 min'],
+        ['0', '1 min', '2 min', '3 min', '4 min', '5 min', '6 min'],
+    );
+    assert.deepEqual(
+        ticks(0, 150e9, 700).map((t) => t.text),
+        ['0', '30 s', '1 min', '1 min 30 s', '2 min', '2 min 30 s'],
+    );
+    assert.deepEqual(
+        ticks(0, 100e9, 700).map((t) => t.text),
+        ['0', '20 s', '40 s', '60 s', '80 s', '100 s'],
     );
     assert.ok(ticks(0, 86400e9 * 400, 700).length < 10);
 });

@@ -15,8 +15,9 @@ function stepFor(rough: number): number {
 
 export function ticks(from: number, to: number, width: number): { at: number; text: string }[] {
     const step = stepFor((to - from) / Math.max(width / 110, 1));
+    const minutes = to >= 2 * MINUTE ? MINUTE : undefined; // not "90 s" beside "2 min"
     const out: { at: number; text: string }[] = [];
     for (let t = Math.ceil(from / step) * step; t <= to; t += step)
-        out.push({ at: t, text: Math.round(t / step) ? duration(Math.round(t / step) * step) : '0' });
+        out.push({ at: t, text: Math.round(t / step) ? duration(Math.round(t / step) * step, minutes) : '0' });
     return out;
 }

@@ -114,7 +114,7 @@ export function paint(g: CanvasRenderingContext2D, s: Scene): void {
             (px, pw) => {
                 g.globalAlpha = 0.7;
                 g.fillStyle = p.haze;
-                g.fillRect(px, y, Math.max(pw, 0.5), s.row - 1);
+                g.fillRect(px, y, Math.max(pw, 1), s.row - 1);
             },
         );
     }

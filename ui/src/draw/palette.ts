@@ -3,6 +3,7 @@
 import table from '../../../src/draw/palette.json';
 import { libraryOf } from '../model/package';
 import { Frames } from '../model/frames';
+import type { Table } from '../model/table';
 import { Tree } from '../model/tree';
 
 export type ColorBy = 'package' | 'library' | 'kind' | 'function' | 'diff';
@@ -86,6 +87,9 @@ export function stepOf(value: number, base: number, size: number, baseSize: numb
     return d < 0 ? -step : step;
 }
 
+/** The same for a value of a tree, such as the total or the self value of a node or function. */
+export const stepIn = (t: Tree, value: number, base: number): number => stepOf(value, base, t.sampleSize, t.baseSampleSize);
+
 /** Returns the colour of a cell of a heat map. */
 export function heatColor(value: number, most: number, theme: Theme): string {
     const ramp = table.heat[theme === 'dark' ? 1 : 0],
@@ -109,7 +113,7 @@ export class Palette {
     ) {
         const dark = theme === 'dark';
         this.text = dark ? '#f4f0ea' : '#1f1b16';
-        this.haze = dark ? '#4a453f' : '#d5cec3';
+        this.haze = dark ? '#7a7268' : '#bdb4a8';
         this.root = dark ? '#3a3632' : '#e5dfd6';
         this.match = dark ? '#b8338a' : '#f58ad0';
         this.edge = dark ? '#171514' : '#fffdfa';
@@ -165,6 +169,11 @@ export class Palette {
         return (frame) => color[frame];
     }
 
+    /** Returns a function from frame to the colour of the change of its total. */
+    byChange(t: Tree, of: Table): (frame: number) => string {
+        return (f) => this.change(stepIn(t, of.total[f], of.baseTotal?.[f] ?? of.total[f]));
+    }
+
     /** The colour of a step, -4 .. 4. */
     change(step: number): string {
         return table.diff[this.theme === 'dark' ? 1 : 0][4 + step];
@@ -172,10 +181,7 @@ export class Palette {
 
     byNode(t: Tree, f: Frames, by: ColorBy): (node: number) => string {
         if (by === 'diff' && t.baseTotal)
-            return (i) =>
-                i === 0
-                    ? this.root
-                    : this.change(stepOf(t.total[i], t.baseTotal![i], t.sampleSize, t.baseSampleSize));
+            return (i) => (i === 0 ? this.root : this.change(stepIn(t, t.total[i], t.baseTotal![i])));
         const color = this.byFrame(f, by === 'diff' ? 'package' : by);
         return (i) => color(t.frame[i]);
     }

@@ -2,6 +2,7 @@
 import { Params, getColumns } from './client';
 import { Column } from './columns';
 import { Ids } from './selection';
+import { RUNNABLE } from '../model/lanes';
 import { Matcher, Selector } from './selector';
 
 export type Kind = 'on_cpu' | 'blocked' | 'runnable' | 'other_span' | 'unaccounted';
@@ -101,7 +102,7 @@ export function nameOf(r: Reason): string {
         case 'on_cpu':
             return 'on-CPU';
         case 'runnable':
-            return 'runnable, waiting for a CPU';
+            return RUNNABLE;
         case 'other_span':
             return 'in other spans, or in none';
         case 'unaccounted':

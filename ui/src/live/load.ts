@@ -51,6 +51,7 @@ export interface Results {
     counts: Counts | null;
     base: Base | null;
     observations: number;
+    part: { time: [bigint, bigint]; observations: number } | null; // Unix ns
     sum: number; // over the whole span, even if a part is selected
     session: Session | null;
     about: About | null; // set if exactly one profile is selected
@@ -198,6 +199,7 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         counts: null,
         base: null,
         observations: 0,
+        part: null,
         sum: 0,
         session: null,
         about: null,
@@ -217,10 +219,9 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
     const base = await baseOf(sel, chosen, span, now, signal),
         drawing = chartOf(chosen, span, base, signal); // together with the export: two queries take as long as one
     drawing.catch(() => {}); // reported where it is awaited
-    const expected = async () =>
-            needs.part
-                ? observations(await countsOf(chosen, inMs(needs.part), '', signal))
-                : (await drawing).observations,
+    const inPart = needs.part && countsOf(chosen, inMs(needs.part), '', signal).then(observations);
+    inPart?.catch(() => {}); // likewise
+    const expected = async () => (await inPart) ?? (await drawing).observations,
         timed = needs.times && (await expected()) <= MOST_OBSERVATIONS;
     const part = needs.part && { start: String(needs.part[0]), end: String(needs.part[1]) };
     const asTree = async () => {
@@ -243,7 +244,17 @@ export async function load(sel: Selection, needs: Needs, now: number, signal: Ab
         loading = asTree()
             .then(async (tree) => (tree ? trunkOf() : source.load()))
             .catch((e: unknown) => e as Error),
-        chart = { ...none, ...(await drawing), services, types, selector: chosen, unit: found.unit, attributes: commonAttributes(series, chosen.type) },
+        inAll = await drawing,
+        chart = {
+            ...none,
+            ...inAll,
+            part: needs.part && { time: needs.part, observations: (await inPart)! },
+            services,
+            types,
+            selector: chosen,
+            unit: found.unit,
+            attributes: commonAttributes(series, chosen.type),
+        },
         loaded = (await loading) as Loaded | Trunk | Error;
     if (loaded instanceof Error) {
         if (signal.aborted || loaded instanceof NeedsToken) throw loaded;

@@ -1,6 +1,7 @@
 // The query for the samples of a trace or a span.
 import { getColumns } from './client';
-import { Column } from './columns';
+import { Column, exactOf } from './columns';
+import type { Span } from './range';
 import { Ids } from './selection';
 
 export interface SpanRow {
@@ -12,8 +13,8 @@ export interface SpanRow {
     thread: string;
     sum: number;
     samples: number;
-    first: number; // Unix ns; 0: its samples have no timestamps
-    last: number;
+    start: bigint; // of the time that its observations stand for, Unix ns; 0: its samples have no timestamps
+    end: bigint;
 }
 
 export interface SpansAnswer {
@@ -34,8 +35,8 @@ interface Raw {
         thread: Column;
         sum: Column;
         samples: Column;
-        first: Column;
-        last: Column;
+        start: Column;
+        end: Column;
     };
     all: number;
     partial: boolean;
@@ -46,7 +47,9 @@ const MOST = 1000;
 
 export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnswer> {
     const a = await getColumns<Raw>('spans', { trace_id: ids.trace, span_id: ids.span, limit: MOST }, signal),
-        { spans: s, threads: t } = a;
+        { spans: s, threads: t } = a,
+        start = exactOf(s.start),
+        end = exactOf(s.end);
     const threadName = (i: number) => {
         const id = t.thread_id[i];
         return t.name[i] || (id >= 0 ? `thread ${id}` : '');
@@ -63,8 +66,8 @@ export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnsw
                 thread: threadName(thread),
                 sum: s.sum[i],
                 samples: s.samples[i],
-                first: s.first[i],
-                last: s.last[i],
+                start: start[i],
+                end: end[i],
             };
         }),
         all: a.all,
@@ -73,12 +76,15 @@ export async function spansOf(ids: Ids, signal?: AbortSignal): Promise<SpansAnsw
     };
 }
 
-/** The time range of these rows, ms; null: they have no timestamps. */
-export function spanExtent(rows: SpanRow[]): [number, number] | null {
-    const timed = rows.filter((r) => r.first > 0);
-    if (!timed.length) return null;
-    return [
-        Math.floor(Math.min(...timed.map((r) => r.first)) / 1e6),
-        Math.floor(Math.max(...timed.map((r) => r.last)) / 1e6) + 1,
-    ];
+/** Start and end of the observations of these rows, Unix ns, as in the list of traces; null: they have no timestamps. */
+export function spanExtent(rows: SpanRow[]): [bigint, bigint] | null {
+    let of: [bigint, bigint] | null = null;
+    for (const { start, end } of rows) {
+        if (!start) continue;
+        of = of ? [start < of[0] ? start : of[0], end > of[1] ? end : of[1]] : [start, end];
+    }
+    return of;
 }
+
+/** The range in whole ms that contains an extent: ends of ranges are exclusive. */
+export const aroundExtent = ([a, b]: [bigint, bigint]): Span => [Number(a / 1000000n), Number(b / 1000000n) + 1];

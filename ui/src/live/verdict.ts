@@ -66,6 +66,7 @@ export async function verdictOf(s: Selector, span: Span, base: Base, signal?: Ab
             q: own ? r.flat_q[i] : r.cum_q[i],
         };
     });
-    const { sentence, tests, fdr, untested, partial } = a;
+    const sentence = a.sentence.replace(/-(?=\d)/g, '−').replace(/ %/g, '%'), // written as the page writes shares
+        { tests, fdr, untested, partial } = a;
     return { sentence, changed, tests, fdr, untested, partial, why: a.why ?? '' };
 }

@@ -37,14 +37,57 @@ export function labelOptions(labels: LabelFilter[]): string[] {
     ];
 }
 
-/** The arguments of `kiln`. `frame` is the name of the selected function, or empty. */
-function words(view: View, i: Inputs, frame: string): string[] {
-    if (view === 'heat') return ['series', '--heat', i.main, ...i.options];
-    if (view === 'sandwich' && frame) return ['peek', `^${literal(frame)}$`, i.main, ...i.options];
-    if (view === 'flame') return ['flame', i.main, ...(i.base === null ? [] : ['--diff', i.base]), ...i.options];
-    return i.base === null ? ['top', i.main, ...i.options] : ['diff', '--per', 'second', i.base, i.main, ...i.options];
+/** What the page shows. */
+export interface Shown {
+    view: View;
+    frame: string; // name of the selected function, or empty
+    inverted: boolean; // flame graph and call tree
+    icicle: boolean;
 }
 
-/** The command as a line for a shell. */
-export const commandOf = (view: View, i: Inputs, frame: string): string =>
-    ['kiln', ...words(view, i, frame)].map(shellQuote).join(' ');
+export interface Command {
+    line: string; // for a shell
+    gives: string; // "this result", or what comes closest
+}
+
+type Words = [gives: string, ...words: string[]];
+
+const RESULT = 'this result',
+    SAMPLES = 'these samples, one by one';
+
+/** The arguments of `kiln` for one side. */
+function wordsOf({ view, frame, inverted, icicle }: Shown, main: string): Words {
+    const one = frame && `^${literal(frame)}$`;
+    switch (view) {
+        case 'flame':
+        case 'tree': // the terminal shows the root first
+            return [RESULT, 'flame', main, ...(inverted ? ['--inverted'] : []), ...(icicle && view === 'flame' ? ['--icicle'] : [])];
+        case 'table':
+            return [RESULT, 'top', main];
+        case 'heat':
+            return [RESULT, 'series', '--heat', main];
+        case 'chart':
+            return [SAMPLES, 'traces', main];
+        case 'labels':
+            return [`${SAMPLES}, with their labels`, 'traces', main];
+        case 'lanes':
+            return ['the total of each thread', 'flame', main, '--tagroot', 'thread.name,thread.id'];
+        case 'sandwich':
+            if (one) return [RESULT, 'peek', one, main];
+            break;
+        case 'source':
+            if (one) return [RESULT, 'list', one, main];
+    }
+    return ['the totals as a table', 'top', main];
+}
+
+/** The command that gives the shown result, or the nearest to it. */
+export function commandOf(shown: Shown, i: Inputs): Command {
+    let [gives, ...words] = wordsOf(shown, i.main);
+    if (i.base !== null) {
+        if (shown.view === 'flame' || shown.view === 'tree') words.push('--diff', i.base);
+        else if (words[0] === 'top') [gives, words] = [RESULT, ['diff', '--per', 'second', i.base, i.main]];
+        else gives += ' of this side';
+    }
+    return { line: ['kiln', ...words, ...i.options].map(shellQuote).join(' '), gives };
+}

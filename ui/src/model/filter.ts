@@ -57,15 +57,22 @@ export function sampleWeight(p: Profile, i: number, time: [number, number] | nul
     return sum;
 }
 
+function timesIn(p: Profile, i: number, time: [number, number]): number {
+    let n = 0;
+    for (let k = p.timeOff[i]; k < p.timeOff[i + 1]; k++) if (p.time[k] >= time[0] && p.time[k] < time[1]) n++;
+    return n;
+}
+
 export interface Weights {
     value: Float64Array; // by stack
     total: number;
     samples: number;
+    observed: number; // timestamps in the window; 0 without a window
 }
 
 export function stackWeights(set: Dataset, p: Profile, f: Filter): Weights {
     const n = Math.max(set.dict.stacks.n, 1);
-    const out: Weights = { value: new Float64Array(n), total: 0, samples: 0 };
+    const out: Weights = { value: new Float64Array(n), total: 0, samples: 0, observed: 0 };
     const passes = labelTest(set, p, f.labels);
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
@@ -74,6 +81,7 @@ export function stackWeights(set: Dataset, p: Profile, f: Filter): Weights {
         out.value[p.stack[i]] += w;
         out.total += w;
         out.samples++;
+        if (f.time) out.observed += timesIn(p, i, f.time);
     }
     return out;
 }

@@ -31,6 +31,13 @@ export interface Lanes {
 /** True if the samples have thread states. */
 export const hasStates = (l: Lanes): boolean => l.states.some(Boolean);
 
+/** What users read for the state `unscheduled`, in the views and in the bill of a span. */
+export const RUNNABLE = 'runnable, waiting for a CPU';
+
+/** The text of a group of observations. */
+export const groupText = (l: Lanes, name: string): string =>
+    hasStates(l) && name === 'unscheduled' ? RUNNABLE : name || '(no name)';
+
 const stateName = (l: Lanes, state: number): string => l.states[state] || 'unknown';
 
 /** Returns the group of an observation: the thread state if known, else the function on top; '' for a sum. */

@@ -59,6 +59,7 @@ export function reshaped(
         tree,
         total,
         samples: r.samples,
+        observed: r.observed,
         baseTotal: before ? (r.baseTotal * base) / before : r.baseTotal,
     };
 }

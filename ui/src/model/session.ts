@@ -16,6 +16,7 @@ export interface TreeResult {
     tree: Tree;
     total: number;
     samples: number;
+    observed: number; // timestamps in the selected part of the time; 0 without one
     baseTotal: number; // total of the other profile, not scaled
 }
 
@@ -170,7 +171,7 @@ export class Session {
         const named = treeOf(paths, value, base, this.frames.n),
             tree = order === 'name' ? named : byWidth(named, this.rank());
         if (twin) ((tree.sampleSize = sampleSize(this.main.set.dict, p)), (tree.baseSampleSize = baseSize));
-        return { tree, total: w.total, samples: w.samples, baseTotal };
+        return { tree, total: w.total, samples: w.samples, observed: w.observed, baseTotal };
     }
 
     /** All stacks in alphabetical order. */

@@ -59,12 +59,13 @@ function both(n: number, per: number, large: string, small: string): string {
     return `${Math.trunc(n / per)} ${large}${rest ? ` ${rest} ${small}` : ''}`;
 }
 
-export function duration(ns: number): string {
+/** `minutes`: times from here on are written in minutes and seconds. */
+export function duration(ns: number, minutes = 120e9): string {
     const a = Math.abs(ns);
     if (a < ROUNDS_UP) return `${three(ns)} ns`;
     if (a < ROUNDS_UP * 1e3) return `${three(ns / 1e3)} µs`;
     if (a < ROUNDS_UP * 1e6) return `${three(ns / 1e6)} ms`;
-    if (a < 120e9) return `${three(ns / 1e9)} s`;
+    if (a < minutes) return `${three(ns / 1e9)} s`;
     if (a < 7199.5e9) return both(Math.round(ns / 1e9), 60, 'min', 's');
     return both(Math.round(ns / 60e9), 60, 'h', 'min');
 }
@@ -81,6 +82,9 @@ export function count(n: number): string {
     if (!Number.isInteger(n)) return three(n);
     return n.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
+
+/** Formats a number of things: "1 sample", "2 samples". */
+export const counted = (n: number, one: string): string => `${count(n)} ${one}${n === 1 ? '' : 's'}`;
 
 const COUNTS = new Set(['', '1', 'count', 'none', '{count}']);
 
@@ -122,4 +126,12 @@ export function utc(ns: bigint, exact = false): string {
     if (ns <= DATED) return '';
     const iso = new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ');
     return exact ? iso.replace('Z', ' UTC') : iso.replace(/\.\d+Z$/, ' UTC');
+}
+
+/** Formats a part of the time, in ns after `base`: dates, or times since the start when the clock has no date. */
+export function partText(base: bigint, [a, b]: [number, number]): string {
+    const text = (t: number) => utc(base + BigInt(Math.round(t)), b - a < 10e9),
+        [from, to] = [text(a), text(b)];
+    if (!from) return `${duration(a)} – ${duration(b)}`;
+    return `${from.replace(' UTC', '')} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`;
 }

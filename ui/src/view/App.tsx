@@ -78,6 +78,9 @@ export interface TimeView {
 /** The views whose colours stand for functions. */
 const COLORED = new Set<View>(['flame', 'sandwich', 'chart', 'table', 'tree']);
 
+/** The views whose boxes are coloured by the selected colours. */
+const DRAWN = new Set<View>(['flame', 'sandwich']);
+
 /** The views for which there are data. */
 function availableViews(p: Profile, more: boolean, labels: boolean, source: boolean): View[] {
     const out: View[] = ['flame', 'table', 'tree', 'sandwich'];
@@ -287,6 +290,8 @@ export function App({
                         written={written}
                         type={`${profile.type}/${profile.unit}`}
                         view={view}
+                        inverted={inverted}
+                        icicle={state.icicle}
                         compared={compared && state.compare !== 'off'}
                         selected={state.selected}
                         name={session.main.set.name}
@@ -333,7 +338,7 @@ export function App({
                     onZoom={(i) => patch({ zoom: pathTo(i) })}
                 />
             )}
-            {color === 'diff' && (view === 'flame' || view === 'sandwich') && (
+            {tree.baseTotal && (view === 'table' || view === 'tree' || (color === 'diff' && DRAWN.has(view))) && (
                 <DiffLegend palette={palette} tree={tree} shares={state.compare === 'share'} />
             )}
             <main>
@@ -382,7 +387,7 @@ export function App({
                             {...common}
                             tree={shown}
                             rank={session.rank()}
-                            color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
+                            color={palette.byNode(shown, session.frames, color)}
                             whole={result.total}
                             inverted={inverted}
                             onSelect={select}
@@ -392,8 +397,11 @@ export function App({
                     ) : view === 'table' ? (
                         <TableView
                             {...common}
+                            tree={tree}
                             table={table}
-                            color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
+                            color={
+                                color === 'diff' ? palette.byChange(tree, table) : palette.byFrame(session.frames, color)
+                            }
                             whole={result.total}
                             sort={state.sort}
                             search={state.search}

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Children, carryOpen, hottest, rowsOf, trunk } from '../model/calltree';
 import { Drawn, carry } from '../model/carry';
+import { Palette, stepIn } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { Tree, largestOf, pathOf } from '../model/tree';
 import { percent, signedPercent, withUnit } from '../model/units';
@@ -11,15 +12,17 @@ import { placeOf } from './NodeTip';
 
 const LINE = 26,
     HEAD = 30,
-    INDENT = 14,
     PAGE = 15,
-    NAME = 420; // room for a name behind the deepest indentation
+    NARROW = 600, // px
+    ROOM = { indent: 14, name: 420 }, // of a level, and of a name behind the deepest indentation
+    NARROW_ROOM = { indent: 8, name: 290 };
 
 export interface CallTreeProps {
     tree: Tree;
     frames: Frames;
     rank: ArrayLike<number>;
-    color: (frame: number) => string;
+    palette: Palette;
+    color: (node: number) => string;
     unit: string;
     whole: number;
     inverted: boolean;
@@ -54,11 +57,17 @@ export function CallTreeView(p: CallTreeProps) {
     const drawn: Drawn = { tree: t, frames },
         [open, setOpen] = useOpen(drawn, children),
         [top, setTop] = useState(0),
+        room = size.width && size.width < NARROW ? NARROW_ROOM : ROOM,
         [current, setCurrent] = useState({ of: drawn, node: 0 });
     const rows = useMemo(() => rowsOf(t, children, open), [t, children, open]);
     const node = useMemo(() => Math.max(carry(current.of, current.node, drawn), 0), [current, t]),
         at = node ? rows.indexOf(node) : -1;
     const deepest = useMemo(() => rows.reduce((d, i) => Math.max(d, t.depth[i]), 1), [rows]);
+
+    const mostChange = useMemo(
+        () => (t.baseTotal ? rows.reduce((m, i) => Math.max(m, Math.abs(t.total[i] - t.baseTotal![i])), 0) : 0) || 1,
+        [rows],
+    );
 
     const go = (i: number) => {
         if (!i) return;
@@ -79,12 +88,12 @@ export function CallTreeView(p: CallTreeProps) {
         const e = box.current!;
         if (at < 0) return;
         const y = at * LINE,
-            indent = (t.depth[node] - 1) * INDENT,
-            room = e.clientWidth - (e.querySelector<HTMLElement>('.figures-of')?.offsetWidth ?? 0);
+            indent = (t.depth[node] - 1) * room.indent,
+            width = e.clientWidth - (e.querySelector<HTMLElement>('.figures-of')?.offsetWidth ?? 0);
         if (y < e.scrollTop) e.scrollTop = y;
         else if (y + LINE > e.scrollTop + e.clientHeight - HEAD) e.scrollTop = y + LINE - e.clientHeight + HEAD;
-        if (indent < e.scrollLeft || indent > e.scrollLeft + room * 0.7)
-            e.scrollLeft = Math.max(indent - room * 0.3, 0);
+        if (indent < e.scrollLeft || indent > e.scrollLeft + width * 0.7)
+            e.scrollLeft = Math.max(indent - width * 0.3, 0);
     }, [node, rows]);
 
     const key = (e: KeyboardEvent) => {
@@ -121,10 +130,15 @@ export function CallTreeView(p: CallTreeProps) {
     );
     const change = (i: number) => {
         const before = t.baseTotal![i],
-            v = t.total[i] - before;
+            v = t.total[i] - before,
+            step = stepIn(t, t.total[i], before);
         return (
-            <span role="gridcell" class="number" data-col="change" data-value={v}>
-                <span class="value" data-sign={v > 0 ? 'up' : v < 0 ? 'down' : ''}>
+            <span role="gridcell" class="number" data-col="change" data-value={v} data-change={step}>
+                <i
+                    class="bar"
+                    style={{ width: `${(Math.abs(v) / mostChange) * 100}%`, background: p.palette.change(step) }}
+                />
+                <span class={step ? 'value' : 'value dim'}>
                     {v > 0 ? '+' : ''}
                     {withUnit(v, p.unit)}
                 </span>
@@ -167,7 +181,7 @@ export function CallTreeView(p: CallTreeProps) {
                 <span
                     role="gridcell"
                     class="name"
-                    style={{ paddingLeft: `${(t.depth[i] - 1) * INDENT}px` }}
+                    style={{ paddingLeft: `${(t.depth[i] - 1) * room.indent}px` }}
                     title={[frames.name[f], placeOf(frames, f)].filter(Boolean).join('\n')}
                 >
                     <i
@@ -180,7 +194,7 @@ export function CallTreeView(p: CallTreeProps) {
                     >
                         {t.count[i] ? (isOpen ? '▾' : '▸') : ''}
                     </i>
-                    <i class="swatch" style={{ background: p.color(f) }} />
+                    <i class="swatch" style={{ background: p.color(i) }} />
                     <b>{frames.name[f]}</b>
                     <span class="dim">{frames.library[f] || frames.file[f]?.replace(/^.*[\\/]/, '')}</span>
                 </span>
@@ -203,7 +217,7 @@ export function CallTreeView(p: CallTreeProps) {
             <div
                 class={t.baseTotal ? 'sheet compared' : 'sheet'}
                 role="none"
-                style={{ height: `${rows.length * LINE + HEAD}px`, minWidth: `${deepest * INDENT + NAME}px` }}
+                style={{ height: `${rows.length * LINE + HEAD}px`, minWidth: `${deepest * room.indent + room.name}px` }}
             >
                 <div role="rowgroup">
                     <div role="row" class="call-head" aria-rowindex={1}>

@@ -8,7 +8,7 @@ import { Filter } from '../model/filter';
 import { threadsOf } from '../model/labels';
 import { Session } from '../model/session';
 import { Reshape } from '../model/transforms';
-import { count, duration, utc } from '../model/units';
+import { counted, duration, utc } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { context, timed, useSize } from './hooks';
 import { Cursor } from './Cursor';
@@ -244,7 +244,7 @@ export function ChartView(p: ChartProps) {
         const { lane: l, rows, levels } = places[c.lane],
             t = timesOf(c);
         if (!t)
-            return `Thread ${l.name}: ${count(l.n)} observations, ${rows ? `${rows} of ${levels} levels shown` : 'closed'}`;
+            return `Thread ${l.name}: ${counted(l.n, 'observation')}, ${rows ? `${rows} of ${levels} levels shown` : 'closed'}`;
         return `${p.session.frames.name[l.layers![c.depth].frame[c.box]]}: ${duration(t[1] - t[0])} from ${duration(t[0] - chart.from)}, level ${c.depth + 1}, thread ${l.name}`;
     };
     /** The tooltip of a box. */

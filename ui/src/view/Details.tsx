@@ -1,5 +1,6 @@
 // The panel with details of the selected function.
 import { useEffect, useState } from 'preact/hooks';
+import { stepIn } from '../draw/palette';
 import { Details as Found, detailsOf } from '../model/details';
 import { Session } from '../model/session';
 import { Table } from '../model/table';
@@ -100,7 +101,9 @@ export function Details(p: DetailsProps) {
     };
     const before = (now: number, was: number | undefined) =>
         was === undefined ? null : (
-            <span class="before">{was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}</span>
+            <span class={stepIn(p.tree, now, was) ? 'before' : 'before dim'}>
+                {was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}
+            </span>
         );
     return (
         <aside class="details" aria-label="Details of the selected function" aria-busy={found.of !== of}>

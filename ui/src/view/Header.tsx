@@ -1,7 +1,7 @@
 import { ComponentChildren, RefObject } from 'preact';
 import { Choice, TreeResult, Session } from '../model/session';
 import { observations } from '../model/observed';
-import { count, duration, percent, utc, withUnit } from '../model/units';
+import { count, counted, duration, partText, percent, utc, withUnit } from '../model/units';
 import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
@@ -47,12 +47,12 @@ const typeName = (type: string, unit: string) => type || unit || 'samples';
 /** "210 observations (80 samples)", as the commands print it. */
 function observedText(p: Profile, parts: Profile[]): string {
     const n = parts.reduce((sum, q) => sum + observations(q), 0),
-        samples = `${count(p.n)} ${p.n === 1 ? 'sample' : 'samples'}`;
-    return n === p.n ? samples : `${count(n)} observations (${samples})`;
+        samples = counted(p.n, 'sample');
+    return n === p.n ? samples : `${counted(n, 'observation')} (${samples})`;
 }
 
-/** The program, and the time and duration of the profile. */
-function facts(s: Session, c: Choice): string[] {
+/** The program, and time, duration and observations of the profile, or of the selected part of its time. */
+function facts(s: Session, c: Choice, part: [number, number] | null, observed: number): string[] {
     const p = s.profile(c),
         parts = s.parts(c),
         r = s.main.set.resources[p.resource];
@@ -62,6 +62,7 @@ function facts(s: Session, c: Choice): string[] {
     };
     const who =
         get('service.name') || get('process.executable.name') || get('process.executable.path').replace(/^.*\//, '');
+    if (part) return [who, partText(s.names.timeBase, part), counted(observed, 'observation')].filter(Boolean);
     return [
         who,
         utc(p.startUnixNs),
@@ -88,7 +89,7 @@ export function Header(h: HeaderProps) {
                     </h1>
                 )}
                 <p>
-                    {(h.about ?? facts(s, h.choice)).map((f) => (
+                    {(h.about ?? facts(s, h.choice, state.filter.time, result.observed)).map((f) => (
                         <span key={f}>{f}</span>
                     ))}
                 </p>

@@ -34,7 +34,7 @@ function Groups({ frames, palette, color }: LegendProps) {
                 .map((g) => (
                     <li key={g.name}>
                         <Swatch color={g.color} />
-                        {g.name || 'not known: pale'} <span class="dim">{percent(g.self, whole)}</span>
+                        {g.name || 'unknown (pale colours)'} <span class="dim">{percent(g.self, whole)}</span>
                     </li>
                 ))}
         </ul>

@@ -21,6 +21,8 @@ export interface ShareProps {
     filter: Filter;
     type: string; // "cpu/nanoseconds"
     view: View;
+    inverted: boolean;
+    icicle: boolean;
     compared: boolean;
     selected: number; // frame; 0: none
     name: string; // of downloaded files, without ending
@@ -108,7 +110,8 @@ function Menu(p: ShareProps) {
         command =
             inputs &&
             p.transforms !== null &&
-            `${commandOf(p.view, inputs, p.selected ? frames.name[p.selected] : '')} ${p.transforms}`.trim();
+            commandOf({ ...p, frame: p.selected ? frames.name[p.selected] : '' }, inputs),
+        line = command && `${command.line} ${p.transforms}`.trim();
     const item = (what: string, label: string, text: () => string) => (
         <button data-copy={what.replaceAll(' ', '-')} onClick={() => void copy(what, text())}>
             {label}
@@ -124,9 +127,9 @@ function Menu(p: ShareProps) {
                     item('stack', 'Its largest stack', () =>
                         stackText(tree, frames, largestOf(tree, p.selected, tree === p.picture.tree ? zoom : 0)),
                     )}
-                {command && item('command', 'Command with this result', () => command)}
+                {command && item('command', `Command with ${command.gives}`, () => line as string)}
                 {command ? (
-                    <code data-command>{command}</code>
+                    <code data-command>{line}</code>
                 ) : (
                     <p class="dim" data-command-none>
                         No single command gives this result.

@@ -1,7 +1,9 @@
 // The table of functions with self and total. Only the visible rows are in the document.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Palette, stepIn } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { Table } from '../model/table';
+import { Tree } from '../model/tree';
 import { percent, signedPercent, withUnit } from '../model/units';
 import { isMenuKey } from './FrameMenu';
 import { useSize } from './hooks';
@@ -42,7 +44,9 @@ function columns(t: Table, frames: Frames): Column[] {
 }
 
 export interface TableProps {
+    tree: Tree; // that the table is of
     table: Table;
+    palette: Palette;
     frames: Frames;
     color: (frame: number) => string;
     unit: string;
@@ -110,33 +114,23 @@ export function TableView(p: TableProps) {
     };
     const number = (c: Column, f: number) => {
         const v = c.value(f) as number,
-            change = c.id.startsWith('change');
-        const share =
-            change && !p.table.baseTotal![f]
-                ? 'new'
-                : change
-                  ? signedPercent(v, Math.abs((c.id === 'change' ? p.table.baseSelf! : p.table.baseTotal!)[f]))
-                  : percent(v, p.whole);
+            of = { change: p.table.baseSelf, changeTotal: p.table.baseTotal }[c.id];
+        const step = of ? stepIn(p.tree, of[f] + v, of[f]) : null, // null: not a column of changes
+            share = !v ? '' : !of ? percent(v, p.whole) : of[f] ? signedPercent(v, Math.abs(of[f])) : 'new';
         return (
-            <td class="number" title={String(v)}>
+            <td class="number" title={String(v)} data-change={step ?? undefined}>
                 <span
                     class="bar"
-                    style={{ width: `${most[c.id] ? (Math.abs(v) / most[c.id]) * 100 : 0}%` }}
-                    data-sign={change ? (v > 0 ? 'up' : v < 0 ? 'down' : '') : ''}
+                    style={{
+                        width: `${most[c.id] ? (Math.abs(v) / most[c.id]) * 100 : 0}%`,
+                        ...(step !== null && { background: p.palette.change(step) }),
+                    }}
                 />
-                <span class={v ? 'value' : 'value dim'}>
-                    {change && v > 0 ? '+' : ''}
+                <span class={v && step !== 0 ? 'value' : 'value dim'}>
+                    {of && v > 0 ? '+' : ''}
                     {withUnit(v, p.unit)}
                 </span>
-                <span class="share">
-                    {change && c.id === 'change' && !p.table.baseSelf![f]
-                        ? p.table.self[f]
-                            ? 'new'
-                            : ''
-                        : v
-                          ? share
-                          : ''}
-                </span>
+                <span class="share">{share}</span>
             </td>
         );
     };

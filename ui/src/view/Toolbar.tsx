@@ -1,6 +1,6 @@
 // Controls that all views share: sample type, filters, colours, comparison.
 import { Session } from '../model/session';
-import { duration } from '../model/units';
+import { duration, partText } from '../model/units';
 import { Compare, State, View } from '../state';
 import { ColorBy } from '../draw/palette';
 import { Profiles } from './Profiles';
@@ -100,8 +100,8 @@ export function Toolbar({ session: s, choosing, state, view, colors, color, patc
             )}
             <ul class="chips">
                 {filter.time && (
-                    <li>
-                        {duration(filter.time[1] - filter.time[0])} selected{' '}
+                    <li class="part" data-part>
+                        {partText(s.names.timeBase, filter.time)} · {duration(filter.time[1] - filter.time[0])}{' '}
                         <button
                             aria-label="Remove the time filter"
                             onClick={() => patch({ filter: { ...filter, time: null } })}

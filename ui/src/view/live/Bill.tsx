@@ -81,7 +81,7 @@ function Parts({ bill, ids, go }: { bill: Billed; ids: Ids; go: Go }) {
                         {parts.map((p, i) => (
                             <tr key={i} data-part={p.reason.kind} data-sum={p.sum} data-syscall={p.reason.syscall}>
                                 <td>
-                                    <i class="swatch" data-kind={p.reason.kind} data-shade={shade(parts, i)} />{' '}
+                                    <i class="swatch" data-kind={p.reason.kind} data-shade={shade(parts, i)} />
                                     {nameOf(p.reason)}
                                 </td>
                                 <td class="number">{duration(p.sum)}</td>
@@ -169,6 +169,8 @@ function PerSpan({ bill, go }: { bill: Billed; go: Go }) {
 }
 
 function Sections({ bill, ids, go }: { bill: Billed; ids: Ids; go: Go }) {
+    const lasted = Math.max(...bill.spans.map((s) => s.last)) - Math.min(...bill.spans.map((s) => s.first)),
+        billed = bill.spans.reduce((n, s) => n + s.wall, 0);
     const spans = new Set(bill.spans.map((s) => s.span)).size;
     return (
         <>
@@ -191,7 +193,7 @@ function Sections({ bill, ids, go }: { bill: Billed; ids: Ids; go: Go }) {
             <Parts bill={bill} ids={ids} go={go} />
             <p class="dim">
                 {bill.spans.length > 1 &&
-                    'The whole adds the spans of all threads, so it can be longer than the trace. '}
+                    `The whole adds up the spans of all threads${billed > lasted ? ', so it is longer than the trace' : ''}. `}
                 Spans are known from their observations
                 {bill.period > 0 && <>: each end to about {duration(bill.period)} of CPU time</>}.
             </p>

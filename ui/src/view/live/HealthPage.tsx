@@ -1,7 +1,8 @@
 // The state of the server: senders, layouts, losses and rejections, the backlog, and stored data.
 import { useEffect, useState } from 'preact/hooks';
+import { Group, counterText } from '../../live/counters';
 import { Party, Status, StoreFile, StoreNow, statusNow, storeNow } from '../../live/queries';
-import { bytes, count, duration, utc } from '../../model/units';
+import { bytes, count, counted, duration, utc } from '../../model/units';
 import { Failed } from './ResultFrame';
 import { useQuery } from './useQuery';
 import { Again } from './useResults';
@@ -58,19 +59,31 @@ const BAD = new Set(
     ].flatMap((s) => s.split(' ')),
 );
 
-function Counters(p: { title: string; of: Record<string, number> }) {
-    const text = (key: string, n: number) => (/bytes/.test(key) ? bytes(n) : count(n));
+function counterValue(key: string, n: number): string {
+    if (/^(rejecting|retention_held)/.test(key)) return n ? 'yes' : 'no';
+    return /bytes/.test(key) ? bytes(n) : /_seconds$/.test(key) && n ? duration(n * 1e9) : count(n);
+}
+
+/** The counters of a part of the server. Those that are zero are behind a click. */
+function Counters(p: { title: string; group: Group; of: Record<string, number> }) {
+    const row = ([key, n]: [string, number]) => (
+        <div key={key} class={n && BAD.has(key) ? 'bad' : n ? '' : 'zero'} data-counter={key}>
+            <dt title={`kiln_${p.group}_${key}`}>{counterText(p.group, key)}</dt>
+            <dd>{counterValue(key, n)}</dd>
+        </div>
+    );
+    const all = Object.entries(p.of),
+        zero = all.filter(([, n]) => !n);
     return (
         <section class="card" data-counters={p.title}>
             <h2>{p.title}</h2>
-            <dl>
-                {Object.entries(p.of).map(([key, n]) => (
-                    <div key={key} class={n && BAD.has(key) ? 'bad' : n ? '' : 'zero'}>
-                        <dt>{key.replaceAll('_', ' ')}</dt>
-                        <dd>{text(key, n)}</dd>
-                    </div>
-                ))}
-            </dl>
+            <dl>{all.filter(([, n]) => n).map(row)}</dl>
+            {zero.length > 0 && (
+                <details>
+                    <summary>{counted(zero.length, 'counter')} at zero</summary>
+                    <dl>{zero.map(row)}</dl>
+                </details>
+            )}
         </section>
     );
 }
@@ -236,9 +249,9 @@ export function HealthPage(p: HealthProps) {
             </section>
             <Files list={store.files} />
             <div class="cards">
-                <Counters title="Receiving" of={s.ingest} />
-                <Counters title="Store" of={s.store} />
-                <Counters title="Connections" of={s.http} />
+                <Counters title="Receiving" group="ingest" of={s.ingest} />
+                <Counters title="Store" group="store" of={s.store} />
+                <Counters title="Connections" group="http" of={s.http} />
             </div>
             <p class="dim">
                 Profiles are stored in <code>{s.store_dir}</code>. Metrics for Prometheus:{' '}

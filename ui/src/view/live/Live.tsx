@@ -5,10 +5,10 @@ import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, after, moves, rangeText, resolve, spanText } from '../../live/range';
 import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
-import { withIds, writeSelector } from '../../live/selector';
+import { Selector, withIds, writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
 import { sourceUrl } from '../../model/source';
-import { count } from '../../model/units';
+import { counted, partText } from '../../model/units';
 import { App, Around } from '../App';
 import { address, changeAddress } from '../address';
 import { useMedia } from '../hooks';
@@ -46,6 +46,9 @@ const PAGES: [Page, string][] = [
 const THEME = 'kiln.theme',
     EMPTY_MS = 3000;
 
+const partLength = ([a, b]: [bigint, bigint]): [number, number] => [0, Number(b - a)];
+/** A short name for a selection: "shop cpu". */
+const proposalOf = (s: Selector) => `${nameOf(s)} ${s.type.replace(/\/[^/]*$/, '')}`.trim();
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
 interface Asked {
@@ -144,7 +147,11 @@ export function Live() {
         onError,
     };
     const around: Around = {
-        facts: results?.span ? [`${spanText(results.span)} UTC`, `${count(results.observations)} observations`] : [],
+        facts: results?.span
+            ? results.part
+                ? [partText(results.part.time[0], partLength(results.part.time)), counted(results.part.observations, 'observation')]
+                : [`${spanText(results.span)} UTC`, counted(results.observations, 'observation')]
+            : [],
         about: results?.about ?? null,
         theme: choice,
         onTheme: changeTheme,
@@ -214,7 +221,7 @@ export function Live() {
                     {sel.page !== 'trace' && <TraceSearch onIds={showIds} />}
                     <Saved
                         link={() => (address().search || '?') + address().hash}
-                        proposal={`${nameOf(results?.selector ?? sel.selector)}, ${rangeText(sel.range, null)}`}
+                        proposal={proposalOf(results?.selector ?? sel.selector)}
                         onOpen={(link) => {
                             const url = new URL(link, location.origin);
                             changeAddress({ search: url.search, hash: url.hash });

@@ -7,8 +7,8 @@ import { lanesOver } from '../../live/lanes';
 import { timeOf } from '../../live/load';
 import { Span } from '../../live/range';
 import { withLabels } from '../../live/selector';
-import { Lanes, groupAt, groupsOf, hasStates, sharesAt, stateSums } from '../../model/lanes';
-import { count, duration, percent, utc, withUnit } from '../../model/units';
+import { Lanes, groupAt, groupText, groupsOf, hasStates, sharesAt, stateSums } from '../../model/lanes';
+import { count, counted, duration, percent, utc, withUnit } from '../../model/units';
 import { context, timed, useSize } from '../hooks';
 import { Cursor } from '../Cursor';
 import { LaneCursor, moveLane } from '../moves';
@@ -140,8 +140,8 @@ function Drawn(p: DrawnProps) {
         [
             l.name,
             l.frame ? found.frames[l.frame[i]] : '',
-            l.state && hasStates(found) ? groupAt(found, l, i) : '',
-            ...sharesAt(found, l, i).map((s) => `${s.name} ${shareOf(l, i, s.value)}`),
+            l.state && hasStates(found) ? groupText(found, groupAt(found, l, i)) : '',
+            ...sharesAt(found, l, i).map((s) => `${groupText(found, s.name)} ${shareOf(l, i, s.value)}`),
             withUnit(l.value[i], results.unit),
             utc(found.base + BigInt(Math.round(l.time[i])), true),
         ]
@@ -151,10 +151,10 @@ function Drawn(p: DrawnProps) {
         <>
             <b>{l.name}</b>
             {l.frame && <div>{found.frames[l.frame[i]]}</div>}
-            {l.state && hasStates(found) && <div>{groupAt(found, l, i)}</div>}
+            {l.state && hasStates(found) && <div>{groupText(found, groupAt(found, l, i))}</div>}
             {sharesAt(found, l, i).map((s) => (
                 <div key={s.name}>
-                    <i class="swatch" style={{ background: colorOf(s.name, p.theme) }} /> {s.name}{' '}
+                    <i class="swatch" style={{ background: colorOf(s.name, p.theme) }} /> {groupText(found, s.name)}{' '}
                     {shareOf(l, i, s.value)}, {withUnit(s.value, results.unit)}
                 </div>
             ))}
@@ -193,9 +193,9 @@ function Drawn(p: DrawnProps) {
             {groups.length > 0 && (
                 <ul class="legend" data-groups={groups.length}>
                     {groups.slice(0, shown).map((g) => (
-                        <li key={g.name} title={`${g.name}: ${withUnit(g.sum, results.unit)}`}>
+                        <li key={g.name} title={`${groupText(found, g.name)}: ${withUnit(g.sum, results.unit)}`}>
                             <i class="swatch" style={{ background: colorOf(g.name, p.theme) }} />
-                            {g.name || '(no name)'}
+                            {groupText(found, g.name)}
                         </li>
                     ))}
                     {groups.length > shown && <li>and {count(groups.length - shown)} others</li>}
@@ -253,10 +253,10 @@ function Drawn(p: DrawnProps) {
                 <ul class="unseen">
                     {found.lanes.map((l) => (
                         <li key={l.name} data-lane={l.name} data-n={l.n} data-sum={l.sum}>
-                            {l.name}: {count(l.n)} observations, {withUnit(l.sum, results.unit)}
+                            {l.name}: {counted(l.n, 'observation')}, {withUnit(l.sum, results.unit)}
                             {stateSums(found, l).map(([name, sum]) => (
                                 <span key={name} data-state={name} data-sum={sum}>
-                                    , {name} {percent(sum, Math.abs(l.sum))}
+                                    , {groupText(found, name)} {percent(sum, Math.abs(l.sum))}
                                 </span>
                             ))}
                         </li>
@@ -278,7 +278,7 @@ function Drawn(p: DrawnProps) {
                         <>
                             <b>{lane.name}</b>
                             <div class="dim">
-                                {count(lane.n)} observations, {withUnit(lane.sum, results.unit)}
+                                {counted(lane.n, 'observation')}, {withUnit(lane.sum, results.unit)}
                             </div>
                         </>
                     ) : (

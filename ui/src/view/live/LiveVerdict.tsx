@@ -29,7 +29,7 @@ export function LiveVerdict(p: VerdictProps) {
             onError: p.onError,
         }),
         v = stale ? null : result;
-    const rate = v && `${Math.round(v.fdr * 100)} % false discoveries, ${count(v.tests)} tests`;
+    const rate = v && `${Math.round(v.fdr * 100)}% false discoveries, ${count(v.tests)} tests`;
     return (
         <div class="verdict" role="status" data-verdict={v ? v.changed.length : ''}>
             {error ? (

@@ -34,8 +34,12 @@ function Menu(p: SavedProps & { close(): void }) {
         }
     };
     useEffect(() => void run(async () => {}, ''), []);
-    // The name has the focus, or the first entry if the list cannot be changed.
-    useLayoutEffect(() => box.current!.querySelector<HTMLElement>('input, button')?.focus(), [found?.changes]);
+    // The name has the focus and is selected, so that typing replaces it; or the first entry if the list cannot be changed.
+    useLayoutEffect(() => {
+        const first = box.current!.querySelector<HTMLElement>('input, button');
+        first?.focus();
+        if (first instanceof HTMLInputElement) first.select();
+    }, [found?.changes]);
     const list = found?.saved,
         changes = found?.changes,
         allowed = changes === 'open' || (changes === 'token' && hasToken('write'));

@@ -9,7 +9,7 @@ import { Counts, Line, Lines, linesOf, stepAt, sumAt } from '../../model/series'
 import { useSize } from '../hooks';
 import { Tip } from '../Tip';
 import { Ink, inksOf, sideInks } from './seriesInk';
-import { HEIGHT, brush, makePlot, markPart } from './seriesPlot';
+import { brush, heightOf, makePlot, markPart } from './seriesPlot';
 
 export type Side = 'this' | 'base';
 
@@ -28,7 +28,8 @@ export interface SeriesProps {
     children?: ComponentChildren;
 }
 
-const LINES = 8;
+const LINES = 8,
+    CONTROLS = 150; // px beside the times of the axis
 
 /** The lines of a comparison: both sides, not added up. */
 function sideLines(p: SeriesProps, rate: Rate): Lines {
@@ -117,6 +118,7 @@ export function SeriesChart(p: SeriesProps) {
         size = useSize(box);
     const { sides, counts } = p,
         [dragged, setDragged] = useState<Side>('this'),
+        [dragging, setDragging] = useState(false),
         [cursor, setCursor] = useState<Cursor | null>(null),
         [anchor, setAnchor] = useState<number | null>(null); // the step at which a selection by keys begins
     const dark = p.theme === 'dark',
@@ -126,6 +128,7 @@ export function SeriesChart(p: SeriesProps) {
             [counts, sides?.baseCounts, !sides, rate],
         ),
         inks = sides ? sideInks(dark) : inksOf(data.lines, dark),
+        overAxis = !!p.children && !sides && data.lines.length < 2, // no legend: the controls are beside the times
         steps = data.lines[0]?.values.length ?? 0,
         at = cursor && cursor.step < steps ? cursor : null,
         chosen: [number, number] | null =
@@ -148,6 +151,7 @@ export function SeriesChart(p: SeriesProps) {
                       }))
                     : [],
                 stack: !sides,
+                reserved: overAxis ? CONTROLS : 0,
                 onCursor: (step, x, y) =>
                     setCursor(step === null ? null : { step, time: data.time[step], x, y, keys: byKeys.current }),
             },
@@ -159,7 +163,7 @@ export function SeriesChart(p: SeriesProps) {
             const grain = p.span[1] - p.span[0] > 5e3 ? 1 : 1e-3, // ms
                 from = Math.floor(ms(a) / grain) * grain;
             p.onSpan([from, Math.max(Math.ceil(ms(b) / grain) * grain, from + grain)], side(shift));
-        });
+        }, setDragging);
         if (at?.keys) {
             const again = stepAt(data, at.time);
             show(Math.min(Math.max(again, 0), steps - 1), anchor === null ? null : Math.min(anchor, steps - 1));
@@ -167,6 +171,7 @@ export function SeriesChart(p: SeriesProps) {
         return () => {
             plot.current = null;
             made.destroy();
+            setDragging(false);
         };
     }, [data, p.span, p.theme, size.width, dragged]);
 
@@ -219,7 +224,7 @@ export function SeriesChart(p: SeriesProps) {
             <div
                 class="plot"
                 ref={box}
-                style={{ height: `${HEIGHT}px` }}
+                style={{ height: `${heightOf(size.width)}px` }}
                 tabIndex={0}
                 role="application"
                 aria-label={`${what}. Arrow keys move the cursor, Shift with arrow keys selects, Enter shows the selection.`}
@@ -230,15 +235,15 @@ export function SeriesChart(p: SeriesProps) {
             <div class="unseen" aria-live="polite" data-live="series">
                 {at?.keys ? spoken(data, rate, at.step, counts.step, chosen) : ''}
             </div>
-            {at && (
+            {at && !dragging && (
                 <Tip x={at.x} y={at.y}>
                     <StepText data={data} inks={inks} rate={rate} step={at.step} length={counts.step} sum={!sides} />
                 </Tip>
             )}
-            <div class="series-foot">
+            <div class={overAxis ? 'series-foot over' : 'series-foot'}>
                 {sides ? (
                     <div class="legend">
-                        Drag to select
+                        A drag selects
                         {(['this', 'base'] as const).map((s) => (
                             <button
                                 key={s}
@@ -248,7 +253,7 @@ export function SeriesChart(p: SeriesProps) {
                                 onClick={() => setDragged(s)}
                             >
                                 <i class={`swatch ${s}`} />
-                                {s === 'this' ? 'this' : 'the comparison'}
+                                {s === 'this' ? 'this side' : 'the other side'}
                             </button>
                         ))}
                     </div>

@@ -69,7 +69,7 @@ export function TraceList(p: TraceListProps) {
                     <i style={{ width: `${Math.max((100 * t.duration) / longest, 1)}%` }} />
                 </span>
             </td>
-            <td class="text">{t.first > 0 && utc(BigInt(Math.floor(t.first)), true)}</td>
+            <td class="text">{t.first > 0 && utc(BigInt(Math.round(t.first / 1e3)) * 1000n, true)}</td>
         </tr>
     );
     return (

@@ -1,11 +1,11 @@
 // A trace or a span: the services and times of its samples, its bill, and links to flame graphs. Without an id, the list of
 // traces.
 import { useEffect } from 'preact/hooks';
-import { SpanRow, SpansAnswer, spanExtent, spansOf } from '../../live/spans';
+import { SpanRow, SpansAnswer, aroundExtent, spanExtent, spansOf } from '../../live/spans';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
 import { Ids, NO_IDS, Selection, idsText } from '../../live/selection';
 import { Matcher } from '../../live/selector';
-import { count, duration, utc, withUnit } from '../../model/units';
+import { count, counted, duration, utc, withUnit } from '../../model/units';
 import { Bill } from './Bill';
 import { NotRefreshed, ResultFrame } from './ResultFrame';
 import { TraceSearch } from './Picker';
@@ -26,11 +26,11 @@ export interface TraceProps {
 const is = (key: string, value: string): Matcher => ({ key, op: '=', value });
 
 /** The position of a row within the time of all rows. */
-function Bar({ row, of }: { row: SpanRow; of: [number, number] | null }) {
-    if (!of || !row.first) return null;
-    const whole = (of[1] - of[0]) * 1e6,
-        left = (row.first - of[0] * 1e6) / whole,
-        width = (row.last - row.first) / whole;
+function Bar({ row, of }: { row: SpanRow; of: [bigint, bigint] | null }) {
+    if (!of || !row.start) return null;
+    const whole = Number(of[1] - of[0]) || 1,
+        left = Number(row.start - of[0]) / whole,
+        width = Number(row.end - row.start) / whole;
     return (
         <span class="extent">
             <i style={{ left: `${Math.min(left, 0.99) * 100}%`, width: `${Math.max(width, 0.01) * 100}%` }} />
@@ -54,7 +54,7 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
             {
                 page: 'explore',
                 against: null,
-                range: at ? absolute(atLeast(at, 20)) : EVERYTHING,
+                range: at ? absolute(atLeast(aroundExtent(at), 20)) : EVERYTHING,
                 selector: { type, matchers },
             },
             fragment,
@@ -76,7 +76,11 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
                                 )}
                             </b>
                             <span>
-                                {t.type || 'samples'}, {count(of.reduce((n, r) => n + r.samples, 0))} samples
+                                {t.type || 'samples'},{' '}
+                                {counted(
+                                    of.reduce((n, r) => n + r.samples, 0),
+                                    'sample',
+                                )}
                             </span>
                             <p>
                                 <button class="link" data-show="flame" onClick={() => show(asked, type, of)}>
@@ -104,8 +108,8 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
                 })}
                 {extent && (
                     <div>
-                        <b>{duration((extent[1] - extent[0]) * 1e6)}</b>
-                        <span>from {utc(BigInt(extent[0]) * 1000000n, true)}</span>
+                        <b data-fact="duration">{duration(Number(extent[1] - extent[0]))}</b>
+                        <span>from {utc(extent[0], true)}</span>
                     </div>
                 )}
                 <div>
@@ -150,7 +154,7 @@ function Spans({ found, ids, again, go, onError }: SpansProps) {
                                 <td class="text">{r.type || r.unit}</td>
                                 <td class="number">{withUnit(r.sum, r.unit)}</td>
                                 <td class="number">{count(r.samples)}</td>
-                                <td class="number">{r.first && r.last > r.first ? duration(r.last - r.first) : ''}</td>
+                                <td class="number">{r.start ? duration(Number(r.end - r.start)) : ''}</td>
                                 <td class="text when">
                                     <Bar row={r} of={extent} />
                                 </td>

@@ -6,7 +6,9 @@ import { Rate } from '../../model/rate';
 import { Span } from '../../live/range';
 import { Ink } from './seriesInk';
 
-export const HEIGHT = 110,
+export const heightOf = (width: number): number => (width < NARROW ? 84 : 110);
+
+const NARROW = 600,
     LEFT = 86,
     RIGHT = 22;
 const EDGE = 32; // labels closer to the edge would be truncated or overlap the numbers on the left
@@ -20,6 +22,7 @@ export interface PlotProps {
     /** Times on the chart that are painted in a colour. */
     marked: { span: Span; color: string }[];
     stack: boolean;
+    reserved: number; // px at the right end of the axis that have no times
     onCursor(step: number | null, x: number, y: number): void;
 }
 
@@ -75,15 +78,20 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
         values = p.stack ? stacked(lines) : lines.map((l) => l.values);
     const axis = { stroke: v('--dim'), grid: { stroke: v('--line'), width: 1 }, ticks: { show: false } },
         font = '11px system-ui, sans-serif',
-        narrow = p.width < 600;
+        narrow = p.width < NARROW;
     return new uPlot(
         {
             width: p.width,
-            height: HEIGHT,
+            height: heightOf(p.width),
             padding: [8, RIGHT, 0, 0],
             tzDate: (t) => uPlot.tzDate(new Date(t * 1e3), 'Etc/UTC'),
             legend: { show: false },
-            cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
+            cursor: {
+                y: false,
+                points: { show: false },
+                drag: { x: false, y: false, setScale: false },
+                bind: { mousedown: () => null }, // between mousedown and mouseup uPlot resets the part that brush() marks
+            },
             scales: {
                 x: { range: () => [p.span[0] / 1e3, p.span[1] / 1e3] },
                 y: { range: (_, lo, hi) => [Math.min(lo ?? 0, 0), (hi ?? 0) > 0 ? hi * 1.08 : 1] },
@@ -100,7 +108,7 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
                     values: (_, ticks, _axis, _space, incr) =>
                         ticks.map((t) => {
                             const at = ((t * 1e3 - p.span[0]) / (p.span[1] - p.span[0])) * (p.width - LEFT - RIGHT);
-                            return at > EDGE && at < p.width - LEFT - EDGE ? timeText(t, incr) : '';
+                            return at > EDGE && at < p.width - LEFT - RIGHT - Math.max(EDGE - RIGHT, p.reserved) ? timeText(t, incr) : '';
                         }),
                 },
                 {
@@ -108,7 +116,7 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
                     font,
                     size: LEFT,
                     gap: 4,
-                    space: 32,
+                    space: narrow ? 22 : 32,
                     ...(p.rate.incrs && { incrs: p.rate.incrs }),
                     values: (_, ticks) => ticks.map((t) => p.rate.text(t)),
                 },
@@ -152,8 +160,12 @@ export function makePlot(p: PlotProps, box: HTMLElement): uPlot {
     );
 }
 
-/** Selects a part of a plot by dragging, also on touch screens. */
-export function brush(plot: uPlot, onPart: (left: number, right: number, shift: boolean) => void): void {
+/** Selects a part of a plot by dragging, also on touch screens. `onDrag` reports whether a drag is going on. */
+export function brush(
+    plot: uPlot,
+    onPart: (left: number, right: number, shift: boolean) => void,
+    onDrag: (on: boolean) => void,
+): void {
     const { over } = plot;
     let from = -1;
     const at = (e: PointerEvent) =>
@@ -164,14 +176,22 @@ export function brush(plot: uPlot, onPart: (left: number, right: number, shift: 
         over.setPointerCapture(e.pointerId);
         from = at(e);
     });
-    over.addEventListener('pointermove', (e) => from >= 0 && markPart(plot, from, at(e)));
-    over.addEventListener('pointercancel', () => (from = -1));
+    over.addEventListener('pointermove', (e) => {
+        if (from < 0) return;
+        markPart(plot, from, at(e));
+        onDrag(true);
+    });
+    const end = () => {
+        from = -1;
+        markPart(plot, 0, 0);
+        onDrag(false);
+    };
+    over.addEventListener('pointercancel', end);
     over.addEventListener('pointerup', (e) => {
         const a = Math.min(from, at(e)),
             b = Math.max(from, at(e));
         if (from >= 0 && b - a >= 4) onPart(a, b, e.shiftKey);
-        from = -1;
-        markPart(plot, 0, 0);
+        end();
     });
 }
 
