@@ -293,6 +293,7 @@ static void on_event(void *ctx, const bpf_event *v)
     /* Samples of an ending thread follow its end shortly; later ones are of another with its id. */
     if (t->ended_at && recorder_unix(r, v->time) > t->ended_at + NS_PER_S)
         t->ended_at = 0, t->named = false;
+    if (observed && recorder_unix(r, v->time) < s->begins) return;
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);

@@ -134,10 +134,15 @@ recorder *recorder_open(const record_opts *o, err *e)
     return NULL;
 }
 
+/* A program that the kernel cannot execute is started a second time, by a shell, while the thread
+ * runs. */
 bool recorder_attach(recorder *r, uint32_t pid, err *e)
 {
-    if (!recorder_follow(r, pid)) return err_memory(e);
-    return r->feed ? feed_attach(r->feed, pid, e) : perf_attach(r->perf, pid, true, e);
+    pthread_mutex_lock(&r->lock);
+    bool ok = (recorder_follow(r, pid) && recorder_gate(r, pid)) || err_memory(e);
+    ok = ok && (r->feed ? feed_attach(r->feed, pid, e) : perf_attach(r->perf, pid, true, e));
+    pthread_mutex_unlock(&r->lock);
+    return ok;
 }
 
 /* ---- the thread ---- */
@@ -147,7 +152,8 @@ static void drain(recorder *r)
     set_now(r);
     perf_events on = recorder_events(r);
     perf_drain(r->perf, &on);
-    if (r->feed) feed_drain(r->feed);
+    /* The exec of a program divides its events, so they stay in the ring until its record is here. */
+    if (r->feed && (!r->gated || atomic_load(&r->stopping))) feed_drain(r->feed);
 }
 
 static void count(recorder *r)

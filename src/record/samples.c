@@ -96,6 +96,7 @@ void recorder_take_perf(recorder *r, const perf_sample *p)
         r->n.batch_full++;
         return;
     }
+    if (time < s->begins) return;
     if (r->o.comm && !record_comm_matches(record_comm_parse(r->o.comm), t->about.name)) return;
     size_t max = r->o.max_frames, nk = p->n_kernel < max ? p->n_kernel : max;
     observation x = {.kind = SAMPLE_CPU,

@@ -13,6 +13,9 @@
 
 enum { SPACE_NAME = 64, RULED_MAX = 64 };
 
+/* space.begins of a process that has not called exec yet. */
+#define SPACE_NOT_YET UINT64_MAX
+
 typedef struct space_thread {
     agent_thread about;
     uint64_t owed; /* CPU time for its next sample to represent */
@@ -36,6 +39,7 @@ typedef struct space {
     uint64_t mapped_at; /* time of its birth or exec: its first mappings hold since then */
     uint32_t changes;   /* of its mappings */
     uint64_t ended_at;  /* 0: it runs */
+    uint64_t begins;    /* observations before this time are of kiln's own code, before its exec */
     bool leaving;       /* its first thread has ended */
     bool opened;        /* its resource was read */
     bool kernel_thread;
