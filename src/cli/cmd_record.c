@@ -50,6 +50,7 @@ bool record_options(record_run *x, err *e)
         return err_set(e, ERR_USAGE, "--aggregate needs BPF; leave out --mode perf");
     if ((o->every || o->protocol) && !o->address)
         return err_set(e, ERR_USAGE, "%s needs --to", o->every ? "--every" : "--protocol");
+    x->r.attached = !x->has_program;
     x->o.flush_ns = o->address && !o->output && !o->html ? every : 0;
     return true;
 }
