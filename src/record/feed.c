@@ -110,6 +110,8 @@ static void publish(feed *f, space *s)
     f->unpublished += !bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
 }
 
+void feed_publish(feed *f, space *s) { publish(f, s); }
+
 void feed_forget(feed *f, uint32_t pid) { bpf_space_drop(f->s, pid); }
 
 /* ---- walks ---- */

@@ -25,8 +25,9 @@ struct recorder {
     uint64_t flushed_at; /* Unix ns */
     recorded stated;     /* losses up to here are stated by delivered profiles */
     uint64_t swept_at, released_at;
-    uint64_t began; /* CLOCK_MONOTONIC */
-    space *gated;   /* a child of kiln that has not called exec yet; NULL: none */
+    size_t next_look; /* the process to begin with in the next pass */
+    uint64_t began;   /* CLOCK_MONOTONIC */
+    space *gated;     /* a child of kiln that has not called exec yet; NULL: none */
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */
     bool running;

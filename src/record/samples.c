@@ -61,6 +61,8 @@ void recorder_put(recorder *r, space *s, space_thread *t, const observation *x)
 {
     recorded *n = &r->n;
     size_t n_pcs = copy_frames(r, x); /* they may be in the batch that is delivered now */
+    s->active = true;
+    if (x->span) space_need_names(s, &r->world, x->span->attrs, x->span->n_attrs);
     if (s->batch && batch_full(s->batch)) recorder_flush(r, s);
     if (!put(r, s, t, x, n_pcs)) {
         n->batch_full++;
