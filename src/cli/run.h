@@ -73,7 +73,7 @@ typedef struct run {
     uint64_t parts_lost; /* profiles that fitted neither memory nor TMPDIR */
     collected all;
     otlp_counts sent;
-    input in; /* the merged profile; in.path is NULL until it exists */
+    input in;                 /* the merged profile; in.path is NULL until it exists */
     symbolize_report symbols; /* of all lookups */
     uint64_t n_samples, n_threads;
     uint64_t n_cpu, n_wall; /* observations in the profile */

@@ -101,14 +101,16 @@ static bool open_sources(recorder *r, err *e)
     if (r->feed) return attach_all(r, e);
     perf_close(r->perf);
     r->perf = NULL;
-    if (why.code == ERR_SYS && (why.sys == EPERM || why.sys == EACCES))
+    bool refused = why.code == ERR_SYS && (why.sys == EPERM || why.sys == EACCES);
+    if (refused)
         why = (err){.code = ERR_SYS,
                     .sys = why.sys,
                     .offset = NO_OFFSET,
                     .msg = "BPF needs root, or CAP_BPF and CAP_PERFMON"};
     if (r->o.mode == RECORD_BPF || r->o.off_cpu) {
         *e = why;
-        return r->o.off_cpu ? err_in(e, "--off-cpu") : false;
+        bool no_bpf = refused || why.code == ERR_UNSUPPORTED;
+        return no_bpf && r->o.off_cpu ? err_in(e, "--off-cpu") : false;
     }
     if (why.code) snprintf(r->n.why_perf, sizeof r->n.why_perf, "%s", why.msg);
     return open_perf(r, false, e) && attach_all(r, e);

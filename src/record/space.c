@@ -24,9 +24,7 @@ enum {
     READ_MAPS_NS = 100 * 1000000, /* least time between readings of /proc/PID/maps */
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
     STATUS_BYTES = 1 << 20,       /* a process may have 65536 groups */
-    STAT_BYTES = 4096,
-    THREADS_KEPT = 1024,      /* with fewer, threads that ended stay */
-    KERNEL_THREAD = 0x200000, /* PF_KTHREAD */
+    THREADS_KEPT = 1024,          /* with fewer, threads that ended stay */
 };
 
 #define KEEP_THREAD_NS (5 * NS_PER_S) /* events may arrive after the end */
@@ -136,18 +134,6 @@ static void read_status(space *s)
     arena_free(&a);
 }
 
-/* Returns the flags of the kernel, the seventh field after the name: "2 (kthreadd) S 0 0 ...". */
-static unsigned long read_flags(space *s)
-{
-    arena a = {.budget = 2 * STAT_BYTES};
-    str text = read_proc(s, &a, "stat", STAT_BYTES);
-    const char *at = text.n ? strrchr(text.p, ')') : NULL;
-    for (unsigned i = 0; at && i < 7; i++) at = strchr(at + 1, ' ');
-    unsigned long flags = at ? strtoul(at, NULL, 10) : 0;
-    arena_free(&a);
-    return flags;
-}
-
 void space_describe(space *s, space_world *w)
 {
     if (s->opened) return;
@@ -157,7 +143,7 @@ void space_describe(space *s, space_world *w)
     s->facts.pid = s->pid;
     s->config = *w->config;
     read_status(s);
-    s->kernel_thread = (read_flags(s) & KERNEL_THREAD) != 0;
+    s->kernel_thread = process_is_kernel_thread(s->pid);
     read_program(s);
     open_root(s);
     str environment = read_proc(s, &s->mem, "environ", TEXT_BYTES);
