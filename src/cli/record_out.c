@@ -132,8 +132,8 @@ static void put_reason(const record_run *x, buf *t)
         buf_printf(t, "process %u is a kernel thread; --kernel records it", x->kernel_thread);
     else if (x->gains && !x->all.bpf)
         buf_z(t, "the program gains privileges when it starts (setuid, setgid or file "
-                 "capabilities), and the kernel then removes the perf events of users without "
-                 "CAP_PERFMON");
+                 "capabilities), and the kernel then removes its perf events; BPF mode, for root "
+                 "or with CAP_BPF and CAP_PERFMON, records it");
     else if (x->o.comm)
         buf_printf(t, "no thread named `%s` %s", x->o.comm,
                    x->o.off_cpu ? "ran or finished a wait" : "used enough CPU time for a sample");
