@@ -1,8 +1,8 @@
 /* Adds up the results of symbol lookups: of each part of a profile, and of the merged one.
  *
- * The lookup in the merged profile sees only the addresses that the parts were left without names.
- * Its counts alone would describe these as all addresses.  A report is freed with its model, so that
- * the texts are copied. */
+ * The lookup in the merged profile sees only the addresses that the parts left without names.  Its
+ * counts alone would describe these as all addresses.  A report is freed with its model, so the
+ * texts are copied. */
 #include "cli/run.h"
 
 #include "base/ban.h"

@@ -32,8 +32,8 @@ static bool is_loaded(str rest, const map_line *first)
     return false;
 }
 
-/* The loader of musl is its C library.  Debian maps it as libc.so, to which ld-musl-*.so.1 is a link;
- * glibc never maps a file of that name. */
+/* The loader of musl is its C library.  Debian maps it as libc.so, to which ld-musl-*.so.1 is a
+ * link; glibc never maps a file of that name. */
 static bool is_musl(str name)
 {
     str base = str_base_name(name);

@@ -98,7 +98,7 @@ bool recorder_gate(recorder *r, uint32_t pid)
     return true;
 }
 
-/* The first exec of the child.  Exec keeps the id of the process, so that later ones do not matter. */
+/* Called at each exec; only the first one of the child matters. */
 static void open_gate(recorder *r, space *s, uint64_t time)
 {
     if (s->begins != SPACE_NOT_YET) return;

@@ -157,7 +157,7 @@ static void drain(recorder *r)
     set_now(r);
     perf_events on = recorder_events(r);
     perf_drain(r->perf, &on);
-    /* The exec of a program divides its events, so they stay in the ring until its record is here. */
+    /* The exec of a program divides its events: they stay in the ring until its record is read. */
     if (r->feed && (!r->gated || atomic_load(&r->stopping))) feed_drain(r->feed);
 }
 

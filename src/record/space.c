@@ -212,7 +212,7 @@ bool space_read_maps(space *s, space_world *w)
  * the mapping of a process context, so that reading the list is the only way to find it. */
 space_look space_follow(space *s, space_world *w)
 {
-    uint64_t pause = (w->now - s->mapped_at) / 2;
+    uint64_t pause = (w->now - s->mapped_at) / 4;
     if (pause < LOOK_MIN_NS) pause = LOOK_MIN_NS;
     if (pause > LOOK_MAX_NS) pause = LOOK_MAX_NS;
     bool due = s->active && !s->published.has && !s->ended_at && s->maps_at;

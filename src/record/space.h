@@ -128,8 +128,9 @@ void space_drop_rules(space *s);
 
 typedef enum space_look { SPACE_NOT_DUE, SPACE_NOTHING, SPACE_FOUND } space_look;
 
-/* Looks for a process context that the program has published meanwhile: soon after its exec, then at
- * growing intervals up to a limit, and only if it was observed since the last time. */
+/* Looks for a process context that the program has published meanwhile: soon after its exec, then
+ * at growing intervals up to a limit, and only if it was observed since the last time. */
 space_look space_follow(space *s, space_world *w);
-/* Reads the process context again if an attribute (entries {u8 key, u8 length, text}) has no name. */
+/* Reads the process context again if one of the attributes (entries {u8 key, u8 length, text}) has
+ * no name. */
 void space_need_names(space *s, space_world *w, const uint8_t *attrs, size_t n);

@@ -3,9 +3,9 @@
  *
  * Compiled in several ways (-DLIBRARY: the part with the variable; -DPROGRAM: the part that uses
  * it), so that the variable is bound by every TLS model.  PAYLOAD is the file with the
- * ProcessContext, encoded by Google's protobuf. Prints "ready PID" and runs until the end of standard
- * input.  With another argument it publishes late: it waits for a line, works for 150 ms, publishes,
- * works in a span for as many ms as the argument says, and prints "done 0". */
+ * ProcessContext, encoded by Google's protobuf. Prints "ready PID" and runs until the end of
+ * standard input.  With another argument it publishes late: it waits for a line, works for 150 ms,
+ * publishes, works in a span for the number of ms in the argument, and prints "done 0". */
 #ifndef PADDING
 #define PADDING 8 /* extra thread-local bytes: a large number does not fit the static block */
 #endif
