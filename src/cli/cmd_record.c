@@ -70,21 +70,24 @@ static bool parse_pid(record_run *x, str text, uint32_t *pid, err *e)
     if (process != *pid)
         cli_note(x->r.c, "%u is a thread; recording its process %u", *pid, process);
     *pid = process;
+    if (process_is_kernel_thread(process)) x->kernel_thread = process;
     return true;
 }
 
-/* Returns the name of the program of a process, for the names of the files. */
+/* Returns the name of the program of a process, for the names of the files.  Kernel threads, and
+ * processes of other users, only have the name of their thread. */
 static str program_of(record_run *x, uint32_t pid)
 {
-    char link[64], path[4096];
+    char link[64], path[4096], name[PROCESS_NAME_BYTES];
     snprintf(link, sizeof link, "/proc/%u/exe", pid);
     ssize_t n = readlink(link, path, sizeof path);
-    str base = n > 0 ? str_base_name((str){path, (size_t)n}) : STR("process");
+    process_thread_name((int)pid, pid, name);
+    str base = n > 0 ? str_base_name((str){path, (size_t)n}) : str_of(name);
     str deleted = STR(" (deleted)");
     if (str_ends(base, deleted)) base.n -= deleted.n;
-    char *p = arena_zero(&x->r.arena, base.n + 1);
+    char *p = base.n ? arena_zero(&x->r.arena, base.n + 1) : NULL;
     if (!p) return STR("process");
-    memcpy(p, base.p, base.n);
+    for (size_t i = 0; i < base.n; i++) p[i] = base.p[i] == '/' ? '-' : base.p[i]; /* kworker/0:1 */
     return (str){p, base.n};
 }
 
@@ -96,6 +99,7 @@ static bool choose_target(record_run *x, err *e)
     if (given != 1)
         return err_set(e, ERR_USAGE, "%s: -p PID, -a, --cgroup DIR, or a program",
                        given ? "choose only one target" : "nothing to record; choose a target");
+    x->r.attached = true;
     if (o->whole_machine) {
         x->o.target = RECORD_ALL;
         x->r.title = STR("machine");
@@ -109,8 +113,10 @@ static bool choose_target(record_run *x, err *e)
     } else if (c->n_args) {
         x->o.target = RECORD_PIDS;
         x->has_program = true;
+        x->r.attached = false;
         x->r.title = input_title(c->args[0]);
-        return program_find(c->args[0], &x->r.arena, &x->r.path, e);
+        if (!program_find(c->args[0], &x->r.arena, &x->r.path, e)) return false;
+        x->gains = program_gains(x->r.path) != PROGRAM_GAINS_NOTHING;
     } else {
         uint32_t *v = arena_new(&x->r.arena, uint32_t, o->pids.n);
         if (!v) return err_memory(e);
@@ -205,7 +211,9 @@ static bool can_record_instead(cli *c, const char *why, err *e)
 
 exit_code record_instead(cli *c, const char *path, str title, const char *why)
 {
-    record_run x = {.r = {.c = c, .path = path, .title = title}, .has_program = true};
+    record_run x = {.r = {.c = c, .path = path, .title = title},
+                    .has_program = true,
+                    .gains = program_gains(path) != PROGRAM_GAINS_NOTHING};
     err e = {0};
     bool ok = can_record_instead(c, why, &e);
     if (ok) cli_note(c, "%s; recording from outside instead, as `kiln record` does", why);

@@ -17,6 +17,8 @@ typedef struct record_run {
     uint64_t duration_ns; /* 0: until ^C or the end */
     uint64_t ran_ns;
     bool has_program;
+    bool gains;             /* the program has more privileges than kiln */
+    uint32_t kernel_thread; /* a process of -p that is one; 0: none */
     /* Called in record_program when the recording ended before the program: delivers the results. */
     void (*deliver)(struct record_run *x);
     bool runs_on; /* that was the case */

@@ -50,7 +50,8 @@ static bool on_name(void *ctx, model *m, const char *root, const char *perf_map,
         o.perf_map = perf_map;
         o.perf_map_found = true;
     }
-    return symbolize(m, &o, a, &report, e);
+    if (!symbolize(m, &o, a, &report, e)) return false;
+    return x->r.live || run_add_symbols(&x->r, &report, false, e);
 }
 
 static void on_profile(void *ctx, uint32_t pid, buf *bytes)

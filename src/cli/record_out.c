@@ -9,8 +9,6 @@
 
 static record_run *of(run *r) { return (record_run *)(void *)r; /* r is its first member */ }
 
-static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
-
 /* ---- text ---- */
 
 static void put_head(run *r)
@@ -36,21 +34,19 @@ static void put_captured(run *r, buf *t)
     const record_run *x = of(r);
     const recorded *n = &x->all;
     char a[HUMAN_MAX], b[HUMAN_MAX];
-    run_tail(t, "%s CPU observations at %u Hz (%s), %s", human_count(n->cpu_samples, a), r->hz,
+    run_tail(t, "%s at %u Hz (%s), %s", human_things(n->cpu_samples, "CPU observation", a), r->hz,
              n->bpf ? "BPF" : "perf events", human_duration(n->cpu_ns, b));
     if (x->o.off_cpu)
-        run_tail(t, "%s waits, %s", human_count(n->waits, a), human_duration(n->wait_ns, b));
+        run_tail(t, "%s, %s", human_things(n->waits, "wait", a), human_duration(n->wait_ns, b));
     if (n->short_waits)
-        run_tail(t, "%s shorter waits left out, %s", human_count(n->short_waits, a),
+        run_tail(t, "%s left out, %s", human_things(n->short_waits, "shorter wait", a),
                  human_duration(n->short_ns, b));
-    if (r->n_threads)
-        run_tail(t, "%s thread%s", human_count(r->n_threads, a), plural(r->n_threads));
+    if (r->n_threads) run_tail(t, "%s", human_things(r->n_threads, "thread", a));
     if (n->processes)
         run_tail(t, "%s process%s", human_count(n->processes, a), n->processes == 1 ? "" : "es");
     if (n->spans) run_tail(t, "%s with a span", human_count(n->spans, a));
     if (n->spans_torn)
-        run_tail(t, "%s span%s discarded while changing", human_count(n->spans_torn, a),
-                 plural(n->spans_torn));
+        run_tail(t, "%s discarded while changing", human_things(n->spans_torn, "span", a));
     run_item(r, PAINT_BOLD, "captured", t);
 }
 
@@ -62,14 +58,25 @@ static size_t losses_of(const record_run *x, run_loss out[RUN_LOSSES])
 #define X(name, what) {#name, what, c->name},
         RECORD_COUNTERS(X)
 #undef X
-            {"items_lost", "profiles that were not delivered", otlp_items_lost(&x->r.sent)},
-        {"parts_lost", "profiles lost: not enough memory and not enough space in TMPDIR",
+            {"items_lost", "profile{s} not delivered", otlp_items_lost(&x->r.sent)},
+        {"parts_lost", "profile{s} lost: not enough memory and not enough space in TMPDIR",
          x->r.parts_lost},
     };
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (all[i].n) out[n++] = all[i];
     return n;
+}
+
+/* Appends a description, with the letters in braces unless n is 1. */
+static void put_noun(buf *t, const char *text, uint64_t n)
+{
+    bool in = false;
+    for (; *text; text++)
+        if (*text == '{' || *text == '}')
+            in = *text == '{';
+        else if (!in || n != 1)
+            buf_putc(t, *text);
 }
 
 static void put_lost(run *r, buf *t)
@@ -79,7 +86,8 @@ static void put_lost(run *r, buf *t)
     size_t k = losses_of(of(r), v);
     for (size_t i = 0; i < k; i++) {
         bool is_time = str_ends(str_of(v[i].name), STR("_ns"));
-        buf_printf(t, "%s %s", (is_time ? human_duration : human_count)(v[i].n, n), v[i].what);
+        buf_printf(t, "%s ", (is_time ? human_duration : human_count)(v[i].n, n));
+        put_noun(t, v[i].what, v[i].n);
         run_item(r, PAINT_YELLOW, i ? "" : "lost", t);
     }
     if (!k && of(r)->all.processes) buf_z(t, "nothing");
@@ -117,13 +125,32 @@ static void put_notes(run *r, buf *t)
     }
 }
 
+/* Explains an empty profile: by what prevents observations, otherwise by too little CPU time. */
+static void put_reason(const record_run *x, buf *t)
+{
+    if (x->kernel_thread && !x->o.kernel)
+        buf_printf(t, "process %u is a kernel thread; --kernel records it", x->kernel_thread);
+    else if (x->gains && !x->all.bpf)
+        buf_z(t, "the program gains privileges when it starts (setuid, setgid or file "
+                 "capabilities), and the kernel then removes its perf events; BPF mode, for root "
+                 "or with CAP_BPF and CAP_PERFMON, records it");
+    else if (x->o.comm)
+        buf_printf(t, "no thread named `%s` %s", x->o.comm,
+                   x->o.off_cpu ? "ran or finished a wait" : "used enough CPU time for a sample");
+    else if (x->o.off_cpu)
+        buf_z(t, "the processes neither ran nor finished a wait");
+    else
+        buf_printf(t,
+                   "the processes used too little CPU time for a sample; try %s--off-cpu for "
+                   "processes that wait",
+                   x->r.hz < 1000 ? "--hz 1000, or " : "");
+}
+
 static void put_empty(run *r, buf *t)
 {
     if (r->n_samples || r->live) return;
-    buf_z(t, of(r)->o.off_cpu
-                 ? "nothing: the processes neither ran nor finished a wait"
-                 : "nothing: the processes used too little CPU time for a sample; try --hz 1000, "
-                   "or --off-cpu for processes that wait");
+    buf_z(t, "nothing: ");
+    put_reason(of(r), t);
     run_item(r, PAINT_YELLOW, "written", t);
 }
 

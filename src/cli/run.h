@@ -4,6 +4,7 @@
  *   run_probe    finds the probe and builds the program's environment
  *   run_capture  configures the collector, receives its profiles, sends them
  *   run_collect  merges the parts of all processes into one model with names
+ *   run_names    adds up the results of symbol lookups
  *   run_report   counts losses and accounts for CPU time
  *   run_advice   gives advice about frames without names
  *   run_out      prints the summary as text; run_json as JSON */
@@ -52,6 +53,7 @@ typedef struct run {
     uint64_t wall_ns;   /* 0: no wall-clock samples */
     uint32_t hz;
     bool live;                       /* profiles are sent while the program runs */
+    bool attached;                   /* the processes ran before kiln did */
     bool has_old;                    /* the output of an earlier run was kept as .old */
     bool html_missing;               /* this kiln was built without the viewer */
     int follower;                    /* process that continues to collect; 0: none */
@@ -71,8 +73,8 @@ typedef struct run {
     uint64_t parts_lost; /* profiles that fitted neither memory nor TMPDIR */
     collected all;
     otlp_counts sent;
-    input in; /* the merged profile; in.path is NULL until it exists */
-    symbolize_report symbols;
+    input in;                 /* the merged profile; in.path is NULL until it exists */
+    symbolize_report symbols; /* of all lookups */
     uint64_t n_samples, n_threads;
     uint64_t n_cpu, n_wall; /* observations in the profile */
     uint64_t otlp_bytes;
@@ -127,6 +129,12 @@ void run_take_part(run *r, uint32_t pid, buf *bytes);
 
 /* Merges the parts into one model, with names. */
 NODISCARD bool run_collect(run *r, err *e);
+
+/* ---- names (run_names.c) ---- */
+
+/* Adds the result of a lookup to r->symbols.  Parts are named when they are delivered, while their
+ * processes still run; what has no name then is looked up again in the `merged` profile. */
+NODISCARD bool run_add_symbols(run *r, const symbolize_report *x, bool merged, err *e);
 
 /* ---- printing; into c->out ---- */
 void run_print(run *r);

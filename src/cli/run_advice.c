@@ -37,11 +37,26 @@ static bool has_perf_map(const run *r)
 
 #define JAVA "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer"
 #define NODE "node --perf-basic-prof"
+#define JCMD "jcmd PID Compiler.perfmap"
+
+/* Returns advice about generated code of processes that ran before kiln did.  Only a JVM (17 and
+ * later) writes a map on request; its stacks end in generated code without frame pointers. */
+static const char *attached_advice(const run *r)
+{
+    if (has_module(r, "libjvm.so"))
+        return "code generated at run time; run " JCMD " before the recording ends to get names; "
+               "the JVM has whole stacks only when it is started with -XX:+PreserveFramePointer";
+    if (has_module(r, "node") || has_module(r, "libnode."))
+        return "code generated at run time; restart the process with " NODE " to get names";
+    return "code generated at run time; runtimes write names with an option, so restart the "
+           "process: " NODE ", python3 -X perf (3.12); for a running JVM: " JCMD;
+}
 
 /* Returns advice about generated code, which has no file: the runtime must be started with an
  * option to write a map. */
 static const char *generated_advice(const run *r)
 {
+    if (r->attached) return attached_advice(r);
     if (has_module(r, "libjvm.so"))
         return "code generated at run time; start " JAVA " to get names";
     if (has_module(r, "node") || has_module(r, "libnode."))
@@ -76,12 +91,18 @@ static const char *interpreter_advice(const run *r, const symbolized *s)
     if (is_less(r, s, MUCH) || has_perf_map(r)) return NULL;
     int python = minor_of(name, "python3."), ruby = minor_of(name, "libruby-3.");
     if (python < 0) python = minor_of(name, "libpython3.");
+    if (python >= PYTHON_PERF && r->attached)
+        return "the profile shows functions of the interpreter, not of the Python program; a "
+               "restart of the process with python3 -X perf adds those";
     if (python >= PYTHON_PERF)
         return "the profile shows functions of the interpreter, not of the Python program; python3 "
                "-X perf adds those";
     if (python >= 0)
         return "the profile shows functions of the interpreter, not of the Python program; Python "
                "3.12 and later add those with python3 -X perf";
+    if (ruby >= RUBY_PERF && r->attached)
+        return "the profile shows functions of the interpreter, not of the Ruby program; a restart "
+               "of the process with ruby --yjit --yjit-perf adds those that it compiles";
     if (ruby >= RUBY_PERF)
         return "the profile shows functions of the interpreter, not of the Ruby program; ruby "
                "--yjit --yjit-perf adds those that it compiles";

@@ -176,8 +176,10 @@ static bool count_threads(run *r, err *e)
 static bool add_names(run *r, err *e)
 {
     symbolize_opts o;
+    symbolize_report report;
     bool ok = symbols_wanted(r->c, &r->in.arena, &o, e) &&
-              symbolize(&r->in.doc.model, &o, &r->in.arena, &r->symbols, e);
+              symbolize(&r->in.doc.model, &o, &r->in.arena, &report, e) &&
+              run_add_symbols(r, &report, true, e);
     cli_status(r->c, "%s", "");
     return ok;
 }

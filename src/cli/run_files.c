@@ -30,6 +30,25 @@ static str stem_of(str path)
     return path;
 }
 
+static bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
+
+/* A recording of processes that already run writes OTLP to standard output, and a report only to a
+ * file with a name. */
+static bool may_write_stdout(run *r, err *e)
+{
+    const cli_options *o = &r->c->o;
+    if (!r->attached)
+        return err_set(e, ERR_USAGE,
+                       "--output requires a file, because standard output belongs to the program");
+    if (o->address)
+        return err_set(e, ERR_USAGE, "--to sends the profile from a file, so --output cannot be -");
+    if (isatty(STDOUT_FILENO))
+        return err_set(e, ERR_USAGE,
+                       "a profile is binary and standard output is a terminal; redirect it");
+    r->html = o->html && o->html[0] ? o->html : NULL;
+    return true;
+}
+
 bool run_choose_files(run *r, str name, err *e)
 {
     const cli_options *o = &r->c->o;
@@ -38,9 +57,7 @@ bool run_choose_files(run *r, str name, err *e)
     if (r->live) return true;
     r->output = o->output ? o->output : joined(r, name, ".otlp");
     if (!r->output) return err_memory(e);
-    if (!strcmp(r->output, "-"))
-        return err_set(e, ERR_USAGE,
-                       "--output requires a file, because standard output belongs to the program");
+    if (is_stdout(r->output)) return may_write_stdout(r, e);
     bool is_html = format_for_path(str_of(r->output)) == &format_html;
     if (o->html && o->html[0])
         r->html = o->html;
@@ -62,8 +79,9 @@ const char *run_own_name(run *r, const char *path)
 /* Checks the outputs before the program runs, so that no profile is lost at the end. */
 bool run_can_write(run *r)
 {
-    const char *const files[] = {r->output, r->html, r->json && *r->json ? r->json : NULL};
-    if (r->output && !format_for_path(str_of(r->output))) {
+    const char *const files[] = {is_stdout(r->output) ? NULL : r->output, r->html,
+                                 r->json && *r->json ? r->json : NULL};
+    if (r->output && !is_stdout(r->output) && !format_for_path(str_of(r->output))) {
         cli_fail(r->c, EXIT_USAGE,
                  "%s: the name does not imply a format; use a name such as x.otlp or x.pb.gz",
                  r->output);
@@ -88,6 +106,7 @@ static void write_profile(run *r)
     output out;
     buf bytes = {0};
     err e = {0};
+    if (is_stdout(r->output)) c->o.to = "otlp";
     bool ok = output_choose(c, r->output, &out);
     model_executables_first(&r->in.doc.model);
     write_opts w = {.title = input_title(r->output), .ledger = &r->in.ledger};

@@ -240,7 +240,8 @@ void run_put_tables(run *r)
 void run_put_written(run *r, buf *t)
 {
     char n[HUMAN_MAX];
-    if (r->output) run_tail(t, "%s (%s)", r->output, human_bytes(r->otlp_bytes, n));
+    const char *name = r->output && !strcmp(r->output, "-") ? "standard output" : r->output;
+    if (name) run_tail(t, "%s (%s)", name, human_bytes(r->otlp_bytes, n));
     if (r->html) run_tail(t, "%s (opens in a browser)", r->html);
     run_item(r, PAINT_BOLD, "written", t);
     if (r->has_old) {

@@ -5,6 +5,7 @@
 #include "arch/tls.h"
 #include "ctx/image.h"
 #include "ctx/maps.h"
+#include "base/text.h"
 #include "base/ban.h"
 #include <stdio.h>
 
@@ -31,6 +32,14 @@ static bool is_loaded(str rest, const map_line *first)
     return false;
 }
 
+/* The loader of musl is its C library.  Debian maps it as libc.so, to which ld-musl-*.so.1 is a
+ * link; glibc never maps a file of that name. */
+static bool is_musl(str name)
+{
+    str base = str_base_name(name);
+    return str_starts(base, STR("ld-musl")) || str_eq(base, STR("libc.so"));
+}
+
 static bool load_images(const memory *m, str maps, arena *a, images *out, bool *musl, err *e)
 {
     for (map_line l; maps_next(&maps, &l) && out->n < IMAGES;) {
@@ -42,7 +51,7 @@ static bool load_images(const memory *m, str maps, arena *a, images *out, bool *
             return err_set(e, ERR_MEMORY, "not enough memory for the list of objects of process %d",
                            m->pid);
         *slot = o;
-        *musl |= memmem(l.name.p, l.name.n, "/ld-musl", 8) != NULL;
+        *musl |= is_musl(l.name);
     }
     return true;
 }

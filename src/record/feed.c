@@ -110,6 +110,8 @@ static void publish(feed *f, space *s)
     f->unpublished += !bpf_space_put(f->s, s->pid, f->mappings, kept, has ? &place : NULL, &e);
 }
 
+void feed_publish(feed *f, space *s) { publish(f, s); }
+
 void feed_forget(feed *f, uint32_t pid) { bpf_space_drop(f->s, pid); }
 
 /* ---- walks ---- */
@@ -293,6 +295,7 @@ static void on_event(void *ctx, const bpf_event *v)
     /* Samples of an ending thread follow its end shortly; later ones are of another with its id. */
     if (t->ended_at && recorder_unix(r, v->time) > t->ended_at + NS_PER_S)
         t->ended_at = 0, t->named = false;
+    if (observed && recorder_unix(r, v->time) < s->begins) return;
     publish(f, s);
     if (!t->named && v->comm[0]) space_name_thread(s, v->tid, str_of(v->comm));
     if (observed) count_stack(r, v);

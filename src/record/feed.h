@@ -23,6 +23,8 @@ void feed_drain(feed *f);
 void feed_settle(feed *f, bool last);
 /* Returns whether the kernel's stacks take much memory, so that feed_settle is due. */
 bool feed_is_large(const feed *f);
+/* Publishes the mappings of a process and the place of its spans, if they have changed. */
+void feed_publish(feed *f, space *s);
 /* Called when a process has ended or runs another program. */
 void feed_forget(feed *f, uint32_t pid);
 /* Adds the counters of the programs to the recorder's. */

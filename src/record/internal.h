@@ -25,13 +25,15 @@ struct recorder {
     uint64_t flushed_at; /* Unix ns */
     recorded stated;     /* losses up to here are stated by delivered profiles */
     uint64_t swept_at, released_at;
-    uint64_t began; /* CLOCK_MONOTONIC */
+    size_t next_look; /* the process to begin with in the next pass */
+    uint64_t began;   /* CLOCK_MONOTONIC */
+    space *gated;     /* a child of kiln that has not called exec yet; NULL: none */
     pthread_t thread;
     int wake; /* eventfd: ends the wait of the thread */
     bool running;
     atomic_bool stopping;
     atomic_bool done;
-    pthread_mutex_t lock; /* guards `n` against recorder_progress */
+    pthread_mutex_t lock; /* guards the rest against recorder_progress and recorder_attach */
     recorded n;
 };
 
@@ -46,6 +48,8 @@ space *recorder_find(const recorder *r, uint32_t pid);
 /* Returns whether records about this process matter. */
 bool recorder_follows(const recorder *r, uint32_t pid);
 bool recorder_follow(recorder *r, uint32_t pid);
+/* Discards what this process does before its next exec.  Returns false when out of memory. */
+NODISCARD bool recorder_gate(recorder *r, uint32_t pid);
 /* Fills the callbacks for records about processes and for samples. */
 perf_events recorder_events(recorder *r);
 /* Ends the processes that do not run any more: a process may end before kiln receives records about

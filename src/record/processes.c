@@ -87,6 +87,25 @@ bool recorder_follows(const recorder *r, uint32_t pid)
     return r->o.target != RECORD_PIDS || followed_at(r, pid) < r->followed.n;
 }
 
+/* ---- a program that kiln starts ---- */
+
+bool recorder_gate(recorder *r, uint32_t pid)
+{
+    space *s = recorder_space(r, pid, r->world.now);
+    if (!s) return false;
+    s->begins = SPACE_NOT_YET;
+    r->gated = s;
+    return true;
+}
+
+/* Called at each exec; only the first one of the child matters. */
+static void open_gate(recorder *r, space *s, uint64_t time)
+{
+    if (s->begins != SPACE_NOT_YET) return;
+    s->begins = time;
+    r->gated = NULL;
+}
+
 /* ---- callbacks ---- */
 
 /* The list has a limit, and mappings that ended are kept for the samples of a batch. */
@@ -126,6 +145,7 @@ static void on_named(void *ctx, uint32_t pid, uint32_t tid, uint64_t time, str n
     if (exec) {
         if (s->batch && s->batch->samples.n) recorder_flush(r, s); /* of the former program */
         space_exec(s, now);
+        open_gate(r, s, now);
         if (r->feed) feed_forget(r->feed, pid);
     }
     space_name_thread(s, tid, name);
@@ -208,6 +228,7 @@ void recorder_reap(recorder *r, bool all)
         recorder_flush(r, s);
         if (r->feed && old) feed_forget(r->feed, s->pid);
         r->n.ended += s->ended_at != 0;
+        if (s == r->gated) r->gated = NULL;
         space_close(s);
         r->spaces.v[i] = NULL;
         freed = true;

@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 enum {
-    DRAIN_MS = 100,
+    PASS_MS = 50,
+    DRAIN_MS = 100, /* between two drains while profiles are delivered */
+    LOOKS_MAX =
+        8, /* of space_follow in a pass: on a machine with thousands of processes, 2 % of a CPU */
     BATCHES_BYTES = 6 << 20,    /* of all batches; beyond it all are delivered */
     RESIDENT_BYTES = 56 << 20,  /* beyond it, memory is returned to the system */
     RELEASE_NS = 300 * 1000000, /* least time between two releases */
@@ -98,14 +101,16 @@ static bool open_sources(recorder *r, err *e)
     if (r->feed) return attach_all(r, e);
     perf_close(r->perf);
     r->perf = NULL;
-    if (why.code == ERR_SYS && (why.sys == EPERM || why.sys == EACCES))
+    bool refused = why.code == ERR_SYS && (why.sys == EPERM || why.sys == EACCES);
+    if (refused)
         why = (err){.code = ERR_SYS,
                     .sys = why.sys,
                     .offset = NO_OFFSET,
                     .msg = "BPF needs root, or CAP_BPF and CAP_PERFMON"};
     if (r->o.mode == RECORD_BPF || r->o.off_cpu) {
         *e = why;
-        return r->o.off_cpu ? err_in(e, "--off-cpu") : false;
+        bool no_bpf = refused || why.code == ERR_UNSUPPORTED;
+        return no_bpf && r->o.off_cpu ? err_in(e, "--off-cpu") : false;
     }
     if (why.code) snprintf(r->n.why_perf, sizeof r->n.why_perf, "%s", why.msg);
     return open_perf(r, false, e) && attach_all(r, e);
@@ -134,10 +139,15 @@ recorder *recorder_open(const record_opts *o, err *e)
     return NULL;
 }
 
+/* A program that the kernel cannot execute is started a second time, by a shell, while the thread
+ * runs. */
 bool recorder_attach(recorder *r, uint32_t pid, err *e)
 {
-    if (!recorder_follow(r, pid)) return err_memory(e);
-    return r->feed ? feed_attach(r->feed, pid, e) : perf_attach(r->perf, pid, true, e);
+    pthread_mutex_lock(&r->lock);
+    bool ok = (recorder_follow(r, pid) && recorder_gate(r, pid)) || err_memory(e);
+    ok = ok && (r->feed ? feed_attach(r->feed, pid, e) : perf_attach(r->perf, pid, true, e));
+    pthread_mutex_unlock(&r->lock);
+    return ok;
 }
 
 /* ---- the thread ---- */
@@ -147,7 +157,8 @@ static void drain(recorder *r)
     set_now(r);
     perf_events on = recorder_events(r);
     perf_drain(r->perf, &on);
-    if (r->feed) feed_drain(r->feed);
+    /* The exec of a program divides its events: they stay in the ring until its record is read. */
+    if (r->feed && (!r->gated || atomic_load(&r->stopping))) feed_drain(r->feed);
 }
 
 static void count(recorder *r)
@@ -224,6 +235,18 @@ static void flush_all(recorder *r)
     malloc_trim(0); /* a recorder runs for months; its peaks should not stay */
 }
 
+/* Begins where the previous pass ended, so that each process has its turn. */
+static void follow_all(recorder *r)
+{
+    unsigned looks = 0;
+    for (size_t n = r->spaces.n, i = 0; i < n && looks < LOOKS_MAX; i++) {
+        space *s = r->spaces.v[r->next_look++ % n];
+        space_look found = space_follow(s, &r->world);
+        looks += found != SPACE_NOT_DUE;
+        if (found == SPACE_FOUND && r->feed) feed_publish(r->feed, s);
+    }
+}
+
 static void pass(recorder *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -236,7 +259,7 @@ static void pass(recorder *r)
     if (due || bytes_of_batches(r) > BATCHES_BYTES) flush_all(r);
     if (due || table_files_full(r->world.files)) drop_files(r);
     release(r);
-    for (size_t i = 0; i < r->spaces.n; i++) space_follow(r->spaces.v[i], &r->world);
+    follow_all(r);
     count(r);
     pthread_mutex_unlock(&r->lock);
 }
@@ -249,7 +272,7 @@ static void *run(void *ctx)
                          {.fd = perf_fd(r->perf), .events = POLLIN},
                          {.fd = r->feed ? feed_fd(r->feed) : -1, .events = POLLIN}};
     while (!atomic_load(&r->stopping)) {
-        poll(p, ARRAY_LEN(p), DRAIN_MS);
+        poll(p, ARRAY_LEN(p), PASS_MS);
         if (!atomic_load(&r->stopping)) pass(r);
     }
     perf_stop(r->perf);

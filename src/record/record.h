@@ -41,30 +41,31 @@ typedef struct record_opts {
     void *ctx;
 } record_opts;
 
-/* Losses: name and description.  The names are keys of the JSON summary, and of the attributes
- * kiln.lost.NAME of a profile.  The value of a name in _ns is a time. */
+/* Losses: name and description, in which {…} is left out for one.  The names are keys of the JSON
+ * summary, and of the attributes kiln.lost.NAME of a profile.  The value of a name in _ns is a
+ * time. */
 #define RECORD_LOST_SAMPLES(X)                                                                     \
-    X(ring_full, "observations lost: the ring was full")                                           \
-    X(batch_full, "observations lost: not enough memory")
+    X(ring_full, "observation{s} lost: the ring was full")                                         \
+    X(batch_full, "observation{s} lost: not enough memory")
 #define RECORD_OTHER_LOSSES(X)                                                                     \
     X(lost_cpu_ns, "of CPU time are not in the profile, because the ring was full")                \
     X(lost_wait_ns, "of waits are not in the profile, because the ring was full")                  \
-    X(stacks_lost, "observations without their stack: the ring was full")                          \
-    X(attributes_lost, "sets of span attributes lost: the ring was full")                          \
-    X(records_lost, "records about mappings and processes lost: the ring was full")                \
-    X(reads_failed, "times that the records of the BPF programs could not be read")                \
-    X(throttled, "times that the kernel paused sampling, because it took too long")                \
-    X(stacks_cut, "stacks of waits cut short: too many required a copy of the stack")              \
+    X(stacks_lost, "observation{s} without a stack: the ring was full")                            \
+    X(attributes_lost, "set{s} of span attributes lost: the ring was full")                        \
+    X(records_lost, "record{s} about mappings and processes lost: the ring was full")              \
+    X(reads_failed, "time{s} that the records of the BPF programs could not be read")              \
+    X(throttled, "time{s} that the kernel paused sampling, because it took too long")              \
+    X(stacks_cut, "stack{s} of waits cut short: too many required a copy of the stack")            \
     X(waits_sampled_out,                                                                           \
-      "waits left out above the rate limit; the kept ones stand for them without bias")            \
-    X(threads_lost, "threads not recorded: too many for the limit of open files")                  \
-    X(processes_lost, "child processes not recorded: too many")                                    \
-    X(switches_lost, "switches of threads not recorded: the kernel had no memory")                 \
-    X(truncated, "stacks truncated at the frame limit")                                            \
-    X(broken, "stacks that ended before the first function of their thread")                       \
-    X(tables_over, "unwind tables or mappings left out to stay within the memory limit")           \
-    X(mappings_lost, "mappings forgotten early, so their code has no names: too many at once")     \
-    X(failed, "profiles that could not be built: no memory")
+      "wait{s} left out above the rate limit; those that were kept stand for all without bias")    \
+    X(threads_lost, "thread{s} not recorded: too many for the limit of open files")                \
+    X(processes_lost, "child process{es} not recorded: too many")                                  \
+    X(switches_lost, "switch{es} of threads not recorded: the kernel had no memory")               \
+    X(truncated, "stack{s} truncated at the frame limit")                                          \
+    X(broken, "stack{s} that ended before the first function of the thread")                       \
+    X(tables_over, "unwind table{s} or mapping{s} left out to stay within the memory limit")       \
+    X(mappings_lost, "mapping{s} forgotten early, so that code has no names: too many at once")    \
+    X(failed, "profile{s} that could not be built: no memory")
 
 #define RECORD_COUNTERS(X) RECORD_LOST_SAMPLES(X) RECORD_OTHER_LOSSES(X)
 

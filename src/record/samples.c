@@ -61,6 +61,8 @@ void recorder_put(recorder *r, space *s, space_thread *t, const observation *x)
 {
     recorded *n = &r->n;
     size_t n_pcs = copy_frames(r, x); /* they may be in the batch that is delivered now */
+    s->active = true;
+    if (x->span) space_need_names(s, &r->world, x->span->attrs, x->span->n_attrs);
     if (s->batch && batch_full(s->batch)) recorder_flush(r, s);
     if (!put(r, s, t, x, n_pcs)) {
         n->batch_full++;
@@ -96,6 +98,7 @@ void recorder_take_perf(recorder *r, const perf_sample *p)
         r->n.batch_full++;
         return;
     }
+    if (time < s->begins) return;
     if (r->o.comm && !record_comm_matches(record_comm_parse(r->o.comm), t->about.name)) return;
     size_t max = r->o.max_frames, nk = p->n_kernel < max ? p->n_kernel : max;
     observation x = {.kind = SAMPLE_CPU,

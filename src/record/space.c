@@ -24,12 +24,14 @@ enum {
     READ_MAPS_NS = 100 * 1000000, /* least time between readings of /proc/PID/maps */
     TEXT_BYTES = 64 << 10,        /* of the environment that is read */
     STATUS_BYTES = 1 << 20,       /* a process may have 65536 groups */
-    STAT_BYTES = 4096,
-    THREADS_KEPT = 1024,      /* with fewer, threads that ended stay */
-    KERNEL_THREAD = 0x200000, /* PF_KTHREAD */
+    THREADS_KEPT = 1024,          /* with fewer, threads that ended stay */
 };
 
 #define KEEP_THREAD_NS (5 * NS_PER_S) /* events may arrive after the end */
+
+/* Least and largest time between two looks for a process context. */
+#define LOOK_MIN_NS (45 * NS_PER_MS)
+#define LOOK_MAX_NS (5 * NS_PER_S)
 
 space *space_open(uint32_t pid, uint64_t time)
 {
@@ -132,18 +134,6 @@ static void read_status(space *s)
     arena_free(&a);
 }
 
-/* Returns the flags of the kernel, the seventh field after the name: "2 (kthreadd) S 0 0 ...". */
-static unsigned long read_flags(space *s)
-{
-    arena a = {.budget = 2 * STAT_BYTES};
-    str text = read_proc(s, &a, "stat", STAT_BYTES);
-    const char *at = text.n ? strrchr(text.p, ')') : NULL;
-    for (unsigned i = 0; at && i < 7; i++) at = strchr(at + 1, ' ');
-    unsigned long flags = at ? strtoul(at, NULL, 10) : 0;
-    arena_free(&a);
-    return flags;
-}
-
 void space_describe(space *s, space_world *w)
 {
     if (s->opened) return;
@@ -153,7 +143,7 @@ void space_describe(space *s, space_world *w)
     s->facts.pid = s->pid;
     s->config = *w->config;
     read_status(s);
-    s->kernel_thread = (read_flags(s) & KERNEL_THREAD) != 0;
+    s->kernel_thread = process_is_kernel_thread(s->pid);
     read_program(s);
     open_root(s);
     str environment = read_proc(s, &s->mem, "environ", TEXT_BYTES);
@@ -186,9 +176,10 @@ static void changed(space *s)
     s->published_in_bpf = false;
 }
 
-bool space_read_maps(space *s, space_world *w)
+static bool read_maps(space *s, space_world *w)
 {
-    if (s->ended_at || (s->maps_at && w->now - s->maps_at < READ_MAPS_NS)) return false;
+    if (s->ended_at) return false;
+    s->active = false;
     size_t before = s->images.v.n;
     uint64_t gone = 0, after = 0;
     for (size_t i = 0; i < before; i++) gone += s->images.v.v[i].gone != 0;
@@ -211,10 +202,31 @@ bool space_read_maps(space *s, space_world *w)
     return true;
 }
 
-void space_follow(space *s, space_world *w)
+bool space_read_maps(space *s, space_world *w)
 {
-    uint64_t age = w->now - s->seen_at, pause = age / 2 > NS_PER_S ? age / 2 : NS_PER_S;
-    if (!s->published.has && s->maps_at && w->now - s->maps_at > pause) (void)space_read_maps(s, w);
+    if (s->maps_at && w->now - s->maps_at < READ_MAPS_NS) return false;
+    return read_maps(s, w);
+}
+
+/* Most programs publish when they start, but after their first samples.  The kernel does not report
+ * the mapping of a process context, so that reading the list is the only way to find it. */
+space_look space_follow(space *s, space_world *w)
+{
+    uint64_t pause = (w->now - s->mapped_at) / 4;
+    if (pause < LOOK_MIN_NS) pause = LOOK_MIN_NS;
+    if (pause > LOOK_MAX_NS) pause = LOOK_MAX_NS;
+    bool due = s->active && !s->published.has && !s->ended_at && s->maps_at;
+    if (!due || w->now - s->maps_at < pause) return SPACE_NOT_DUE;
+    (void)read_maps(s, w);
+    return s->published.has ? SPACE_FOUND : SPACE_NOTHING;
+}
+
+void space_need_names(space *s, space_world *w, const uint8_t *attrs, size_t n)
+{
+    if (s->ended_at || s->refreshed_at == w->now || published_names(&s->published, attrs, n))
+        return;
+    s->refreshed_at = w->now;
+    published_refresh(&s->published, s->pid);
 }
 
 void space_inherit(space *s, const space *parent)
@@ -426,7 +438,10 @@ bool space_profiles(space *s, space_world *w, profiles_in *in, arena *a, model *
 {
     *found = s->batch && s->batch->samples.n;
     if (!*found) return true;
-    (void)space_read_maps(s, w);
+    if (s->published.has)
+        (void)space_read_maps(s, w);
+    else
+        (void)read_maps(s, w); /* a resource that is not found now is missing in the profile */
     space_describe(s, w);
     s->batch->end = w->now;
     in->batch = s->batch;

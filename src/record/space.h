@@ -13,6 +13,9 @@
 
 enum { SPACE_NAME = 64, RULED_MAX = 64 };
 
+/* space.begins of a process that has not called exec yet. */
+#define SPACE_NOT_YET UINT64_MAX
+
 typedef struct space_thread {
     agent_thread about;
     uint64_t owed; /* CPU time for its next sample to represent */
@@ -36,9 +39,12 @@ typedef struct space {
     uint64_t mapped_at; /* time of its birth or exec: its first mappings hold since then */
     uint32_t changes;   /* of its mappings */
     uint64_t ended_at;  /* 0: it runs */
+    uint64_t begins;    /* observations before this time are of kiln's own code, before its exec */
     bool leaving;       /* its first thread has ended */
     bool opened;        /* its resource was read */
     bool kernel_thread;
+    bool active;           /* observed since the last reading of its mappings */
+    uint64_t refreshed_at; /* time of the last check of its process context for new names */
     uint64_t put_at;       /* when they were published there */
     bool published_in_bpf; /* BPF programs have its current mappings */
     int root;              /* descriptor of its root directory; -1: the same as kiln's */
@@ -119,5 +125,12 @@ NODISCARD bool space_profiles(space *s, space_world *w, profiles_in *in, arena *
 void space_flushed(space *s, uint64_t time);
 /* Frees the unwind rules; the next walk builds them again. */
 void space_drop_rules(space *s);
-/* Looks for a process context that the program has published meanwhile, at growing intervals. */
-void space_follow(space *s, space_world *w);
+
+typedef enum space_look { SPACE_NOT_DUE, SPACE_NOTHING, SPACE_FOUND } space_look;
+
+/* Looks for a process context that the program has published meanwhile: soon after its exec, then
+ * at growing intervals up to a limit, and only if it was observed since the last time. */
+space_look space_follow(space *s, space_world *w);
+/* Reads the process context again if one of the attributes (entries {u8 key, u8 length, text}) has
+ * no name. */
+void space_need_names(space *s, space_world *w, const uint8_t *attrs, size_t n);

@@ -67,23 +67,46 @@ uint32_t process_of_thread(uint32_t tid)
     return at ? (uint32_t)strtoul(at + 7, NULL, 10) : 0;
 }
 
-enum { STAT_THREADS = 20 - 3 }; /* fields between the state and num_threads */
+/* Numbers of fields of /proc/PID/stat after the state, and a flag of the kernel. */
+enum { STAT_FLAGS = 9 - 3, STAT_THREADS = 20 - 3, KERNEL_THREAD = 0x200000 };
 
-bool process_is_alive(uint32_t pid)
+/* Reads /proc/PID/stat and returns the state and what follows; NULL: not readable, *why is the
+ * reason. */
+static const char *read_stat(uint32_t pid, char *text, size_t size, int *why)
 {
-    char path[32], text[512];
+    char path[32];
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno != ENOENT && errno != ESRCH;
-    ssize_t n = read(fd, text, sizeof text - 1);
+    *why = fd < 0 ? errno : 0;
+    if (fd < 0) return NULL;
+    ssize_t n = read(fd, text, size - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     const char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ') return false;
-    at += 2;
-    if (*at != 'Z' && *at != 'X') return true;
-    for (int i = 0; at && i < STAT_THREADS; i++) at = (at = strchr(at, ' ')) ? at + 1 : NULL;
-    return at && strtol(at, NULL, 10) > 1;
+    return at && at[1] == ' ' ? at + 2 : NULL;
+}
+
+static long field_of(const char *at, int number)
+{
+    for (int i = 0; at && i < number; i++) at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    return at ? strtol(at, NULL, 10) : 0;
+}
+
+bool process_is_alive(uint32_t pid)
+{
+    char text[512];
+    int why;
+    const char *state = read_stat(pid, text, sizeof text, &why);
+    if (why) return why != ENOENT && why != ESRCH;
+    if (!state) return false;
+    return (*state != 'Z' && *state != 'X') || field_of(state, STAT_THREADS) > 1;
+}
+
+bool process_is_kernel_thread(uint32_t pid)
+{
+    char text[512];
+    int why;
+    return field_of(read_stat(pid, text, sizeof text, &why), STAT_FLAGS) & KERNEL_THREAD;
 }
 
 static int by_number(const void *x, const void *y)

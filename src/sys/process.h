@@ -26,6 +26,7 @@ uint32_t process_of_thread(uint32_t tid);
 /* Returns whether the process runs.  Its first thread may end before the others, so a zombie with
  * threads is alive. */
 bool process_is_alive(uint32_t pid);
+bool process_is_kernel_thread(uint32_t pid);
 
 /* Reads n bytes of the process's memory.  Returns false and sets errno when they are not readable
  * (no `e`, because callers expect failures). */

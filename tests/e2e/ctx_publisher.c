@@ -3,8 +3,9 @@
  *
  * Compiled in several ways (-DLIBRARY: the part with the variable; -DPROGRAM: the part that uses
  * it), so that the variable is bound by every TLS model.  PAYLOAD is the file with the
- * ProcessContext, encoded by Google's protobuf. Prints "ready PID" and runs until the end of standard
- * input. */
+ * ProcessContext, encoded by Google's protobuf. Prints "ready PID" and runs until the end of
+ * standard input.  With another argument it publishes late: it waits for a line, works for 150 ms,
+ * publishes, works in a span for the number of ms in the argument, and prints "done 0". */
 #ifndef PADDING
 #define PADDING 8 /* extra thread-local bytes: a large number does not fit the static block */
 #endif
@@ -98,6 +99,33 @@ static void publish(const char *path)
     prctl(0x53564d41, 0, h, 4096, "OTEL_CTX");
 }
 
+__attribute__((noinline)) static void work(long ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    for (long now = 0, end = t.tv_sec * 1000 + t.tv_nsec / 1000000 + ms; now < end;) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        now = t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    }
+}
+
+static void publish_late(const char *path, long ms)
+{
+    static uint8_t record[640];
+    char c;
+    printf("ready %d\n", (int)getpid());
+    fflush(stdout);
+    if (read(0, &c, 1) != 1) exit(3);
+    work(150);
+    publish(path);
+    attach(record, 0xa7);
+    work(ms);
+    puts("done 0");
+    fflush(stdout);
+    while (read(0, &c, 1) > 0) continue;
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
 #ifdef DLOPEN
@@ -107,6 +135,7 @@ int main(int argc, char **argv)
 #else
     attach = publisher_attach;
 #endif
+    if (argc > 2) publish_late(argv[1], atol(argv[2]));
     if (argc > 1) publish(argv[1]);
     pthread_barrier_init(&in, NULL, 4);
     for (uintptr_t i = 0; i < 3; i++) {

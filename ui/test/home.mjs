@@ -1,6 +1,6 @@
 // test/home.mjs - uses the home page of `kiln serve` in Chromium: the first profiles, the table of services, its links and keys, and
 // senders with trouble. Numbers are compared with `kiln top` over the same server. Prints TAP.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -236,6 +236,40 @@ async function addresses(url, page) {
     });
 }
 
+/** Records the machine with the command of the introduction. Returns why that is not possible here; '' if it was done. */
+function recordMachine(url) {
+    const shell = spawn('sh', ['-c', 'for i in $(seq 3000); do sleep .01; done'], {
+        env: { ...process.env, OTEL_SERVICE_NAME: 'recorded' },
+        stdio: 'ignore',
+    });
+    try {
+        execFileSync(kiln, ['record', '-q', '-a', '--off-cpu', '-d', '1500ms', '--to', url], { stdio: 'pipe', timeout: 60_000 });
+        return '';
+    } catch (e) {
+        must(e.status === 3, `kiln record: ${e.status} ${e.stderr}`);
+        return String(e.stderr).trim();
+    } finally {
+        shell.kill();
+    }
+}
+
+async function recorded(url, page) {
+    const why = recordMachine(url);
+    if (why) return console.log(`# skip what kiln record sends: ${why}`);
+    await check('what kiln record -a --off-cpu sends is shown', async () => {
+        await open(page, url, '?page=services');
+        await there(page, row('recorded'), 'no row');
+        must((await page.$$('.services tbody tr')).length > 3, 'the other programs of the machine are missing');
+        await open(page, url, `?query=${encodeURIComponent('off_cpu/nanoseconds{service.name="recorded"}')}&range=1h`);
+        await totalIs(page, topOf(url, 'off_cpu', 'recorded', 'start=now-1h').total, 'waits');
+        same(await page.getAttribute('.view', 'data-view'), 'flame', 'view');
+        await page.focus('.flame');
+        for (const k of ['ArrowUp', 'ArrowUp', 'Enter']) await page.keyboard.press(k);
+        await there(page, '.crumbs', 'no box to zoom into');
+        await shot(page, 'home-recorded');
+    });
+}
+
 try {
     const url = await serve('home');
     if ((await fetch(url)).status === 501) skip('this kiln was built without the page of the server');
@@ -243,6 +277,8 @@ try {
     await firstMinute(url, page);
     await table(url, page);
     await addresses(url, page);
+    const machine = await serve('recorded');
+    await recorded(machine, await newPage({}, new RegExp(`^(${machine}/|data:|about:|blob:)`)));
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();
