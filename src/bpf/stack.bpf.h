@@ -6,6 +6,8 @@
 #include "bpf/thread.bpf.h"
 #include "bpf/walk.bpf.h"
 
+enum { TRACING_MAX = 16 };
+
 struct copier {
     struct scratch *s;
     uint64_t from, n; /* bytes of the stack */
@@ -118,6 +120,33 @@ __attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_t h, ui
     return h;
 }
 
+INLINE bool in_scheduler(uint64_t pc) { return pc >= scheduler_start && pc < scheduler_end; }
+
+/* Returns how many frames of the stack that bpf_get_stack has put into s->body, after n_user others,
+ * are above the scheduler.  A global function, as hash_kernel. */
+__attribute__((noinline)) uint32_t find_scheduler(struct scratch *s, uint32_t n_user, uint32_t n)
+{
+    if (!s) return tracing_frames;
+    for (uint32_t i = 0; i < TRACING_MAX; i++)
+        if (i < n && in_scheduler(s->body[(n_user + i) % 256])) return i;
+    return tracing_frames;
+}
+
+/* Puts the kernel stack after the n_user user frames.  At a switch, the frames of the tracepoint and
+ * of this program are left out: the scheduler is the innermost function of a wait. */
+INLINE uint32_t take_kernel_stack(void *ctx, struct scratch *s, uint32_t n_user, bool at_switch)
+{
+    uint32_t skip = at_switch ? tracing_frames & 0xff : 0;
+    long got = bpf_get_stack(ctx, &s->body[n_user], 8 * BPF_FRAMES_MAX, skip);
+    if (at_switch && scheduler_end && !in_scheduler(s->body[n_user])) {
+        got = bpf_get_stack(ctx, &s->body[n_user], 8 * TRACING_MAX, 0);
+        tracing_frames = find_scheduler(s, n_user, got > 0 ? (uint32_t)got / 8 : 0);
+        got = bpf_get_stack(ctx, &s->body[n_user], 8 * BPF_FRAMES_MAX, tracing_frames & 0xff);
+    }
+    uint32_t n = got > 0 ? (uint32_t)got / 8 : 0;
+    return n > BPF_FRAMES_MAX ? BPF_FRAMES_MAX : n;
+}
+
 /* Takes the stacks of the current thread `t` and sends them unless user space has them.  Returns
  * the id; 0: there is no stack.  `p`: at a switch, the state of the thread; otherwise NULL. */
 INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
@@ -142,9 +171,7 @@ INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
     uint32_t n_user = w->n;
     if (n_user > BPF_FRAMES_MAX) return 0;
     if (with_kernel) {
-        long got = bpf_get_stack(ctx, &s->body[n_user], 8 * BPF_FRAMES_MAX, 0);
-        n_kernel = got > 0 ? (uint32_t)got / 8 : 0;
-        if (n_kernel > BPF_FRAMES_MAX) n_kernel = BPF_FRAMES_MAX;
+        n_kernel = take_kernel_stack(ctx, s, n_user, p != NULL);
         w->hash = hash_kernel(s, mix(w->hash, n_user), n_user, n_kernel);
     }
     uint8_t hand = w->hand;

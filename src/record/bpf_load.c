@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -80,6 +81,21 @@ static bool find_cgroup(const char *path, uint64_t *id, err *e)
     return true;
 }
 
+/* Finds the code of the scheduler.  The addresses are 0 for users that may not see them. */
+static void find_scheduler(uint64_t *start, uint64_t *end)
+{
+    char line[512], name[32];
+    uint64_t at;
+    FILE *f = fopen("/proc/kallsyms", "re");
+    while (f && !*end && fgets(line, sizeof line, f)) {
+        if (!strstr(line, " __sched_text_")) continue;
+        if (sscanf(line, "%" SCNx64 " %*c __sched_text_%31s", &at, name) != 2) continue;
+        if (!strcmp(name, "start")) *start = at;
+        if (!strcmp(name, "end")) *end = at;
+    }
+    if (f) fclose(f);
+}
+
 static bool set_options(bpf_source *s, err *e)
 {
     const bpf_opts *o = &s->o;
@@ -100,6 +116,10 @@ static bool set_options(bpf_source *s, err *e)
     r->off_cpu_min_ns = o->off_cpu_min_ns;
     r->period_ns = s->period_ns;
     r->ring_quarter = o->ring_bytes / 4;
+    uint64_t start = 0, end = 0;
+    if (o->kernel && o->off_cpu) find_scheduler(&start, &end);
+    r->scheduler_start = start;
+    r->scheduler_end = end;
     return true;
 }
 
