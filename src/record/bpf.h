@@ -118,7 +118,7 @@ typedef struct bpf_event {
     char state;              /* as in field 3 of /proc/PID/stat: R S D T t I */
     int32_t syscall;         /* number; -1: none (a page fault, a preempted thread) */
     bpf_waker waker;
-    bool started_blocked; /* was already blocked when the recording began: no stack */
+    bool started_blocked; /* was already blocked when the recording began: no user stack */
     bool still_open;      /* bpf_dump: a piece; the interval continues */
     bool continued;       /* an earlier piece was reported by bpf_dump */
     bool estimate;        /* value is larger than duration_ns: it stands for intervals not kept */

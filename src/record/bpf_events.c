@@ -347,8 +347,8 @@ bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
 
 size_t bpf_stack_bytes(const bpf_source *s) { return s->stacks.g[s->stacks.now].a.used; }
 
-/* Reads the records of an iterator, which may be split between reads. */
-static bool read_dump(bpf_source *s, int fd, err *e)
+/* Reads the records, which may be split between reads. */
+static bool read_records(bpf_source *s, int fd, err *e)
 {
     _Alignas(8) uint8_t buf[16 << 10];
     size_t have = 0;
@@ -366,17 +366,20 @@ static bool read_dump(bpf_source *s, int fd, err *e)
     }
 }
 
+bool bpf_read_iterator(bpf_source *s, struct bpf_program *p, err *e)
+{
+    struct bpf_link *l = bpf_program__attach_iter(p, NULL);
+    int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
+    bool ok = fd < 0 ? err_sys(e, errno, "the threads cannot be listed") : read_records(s, fd, e);
+    if (fd >= 0) close(fd);
+    bpf_link__destroy(l);
+    return ok;
+}
+
 bool bpf_dump(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
 {
     if (!bpf_drain(s, f, ctx, e)) return false;
-    if (s->o.off_cpu) {
-        struct bpf_link *l = bpf_program__attach_iter(s->programs->progs.dump_threads, NULL);
-        int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
-        bool ok = fd < 0 ? err_sys(e, errno, "the threads cannot be listed") : read_dump(s, fd, e);
-        if (fd >= 0) close(fd);
-        bpf_link__destroy(l);
-        if (!ok) return false;
-    }
+    if (s->o.off_cpu && !bpf_read_iterator(s, s->programs->progs.dump_threads, e)) return false;
     /* The programs send again what the previous generation has. */
     s->programs->data->generation++;
     bpf_stacks_rotate(&s->stacks);

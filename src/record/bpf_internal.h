@@ -8,6 +8,7 @@
 struct kiln_bpf;
 struct ring_buffer;
 struct bpf_link;
+struct bpf_program;
 
 enum {
     SPACE_BLOCK = 16,   /* ranges are allocated in blocks of 16 */
@@ -66,3 +67,6 @@ uint64_t bpf_now(void);
 /* bpf_events.c: the ring and the stacks. */
 NODISCARD bool bpf_events_open(bpf_source *s, err *e);
 void bpf_events_close(bpf_source *s);
+
+/* Runs an iterator over the threads and handles the records that it writes. */
+NODISCARD bool bpf_read_iterator(bpf_source *s, struct bpf_program *p, err *e);

@@ -345,20 +345,6 @@ static bool attach_cpu(bpf_source *s, int cpu, err *e)
     return err_sys(e, sys, "CPU %d: the sampling program cannot be attached", cpu);
 }
 
-/* Runs the iterator that creates the state of the threads that exist. */
-static bool list_threads(bpf_source *s, err *e)
-{
-    char buf[PAGE];
-    struct bpf_link *l = bpf_program__attach_iter(s->programs->progs.list_threads, NULL);
-    int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
-    ssize_t n = fd < 0 ? -1 : 1;
-    while (n > 0) n = read(fd, buf, sizeof buf);
-    int sys = errno;
-    if (fd >= 0) close(fd);
-    bpf_link__destroy(l);
-    return n == 0 || err_sys(e, sys, "the threads cannot be listed");
-}
-
 bool bpf_start(bpf_source *s, err *e)
 {
     struct kiln_bpf *p = s->programs;
@@ -369,7 +355,7 @@ bool bpf_start(bpf_source *s, err *e)
         /* The switches first: the list then adds only threads that did not move meanwhile. */
         if (!attach(s, p->progs.off_cpu, e) || !attach(s, p->progs.waking, e) ||
             !attach(s, p->progs.waking_new, e) || !attach(s, p->progs.receiving, e) ||
-            !attach(s, p->progs.received, e) || !list_threads(s, e))
+            !attach(s, p->progs.received, e) || !bpf_read_iterator(s, p->progs.list_threads, e))
             return false;
     }
     for (size_t i = 0; s->o.on_cpu && i < s->n_cpus; i++)
