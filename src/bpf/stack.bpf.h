@@ -30,13 +30,14 @@ static long copy_page(uint32_t i, void *ctx)
     return 0;
 }
 
-/* Appends the stack from below sp on, as far as it is readable.  The red zone may be missing.  A
+/* Appends up to `bytes` of the stack from below sp on, as far as it is readable.  The red zone may be missing.  A
  * global function: the verifier checks it once. */
-__attribute__((noinline)) int copy_stack(struct scratch *s, uint64_t sp, uint32_t words_before)
+__attribute__((noinline)) int copy_stack(struct scratch *s, uint64_t sp, uint32_t words_before,
+                                         uint32_t bytes)
 {
     uint64_t from = (sp - RED_ZONE) & ~7ull;
     if (!s || words_before > 2 * BPF_FRAMES_MAX) return 0;
-    struct copier c = {.s = s, .from = from, .n = copy_bytes, .to = 8ull * words_before};
+    struct copier c = {.s = s, .from = from, .n = bytes, .to = 8ull * words_before};
     bpf_loop(BPF_COPY_MAX / BPF_PAGE + 1, copy_page, &c, 0);
     if (!c.got && from / BPF_PAGE != sp / BPF_PAGE) {
         c.from = sp & ~(uint64_t)(BPF_PAGE - 1);
@@ -196,7 +197,10 @@ INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
     if (copy) {
         if (!hand) put_first_frame(s, r); /* ship */
         put_registers(s);
-        copy_stack(s, w->sp, n_user + n_kernel);
+        /* Without tables, the walk may lack most of its frames.  The number of CPU samples is limited,
+         * that of waits is not. */
+        bool most = (hand == BPF_HAND_TABLE || hand == BPF_HAND_SPACE) && !p;
+        copy_stack(s, w->sp, n_user + n_kernel, most ? BPF_COPY_MAX : copy_bytes);
         s->head.kind = BPF_REC_COPY;
         s->head.hand = hand;
         bytes += s->head.bytes;

@@ -32,7 +32,6 @@ struct bpf_source {
     arena a; /* lives as long as the source */
 
     /* Memory shared with the programs. */
-    uint64_t *words;
     struct bpf_table *slots;
     struct bpf_range *ranges;
     uint8_t *scratch[2]; /* on_cpu, off_cpu: an entry for each CPU */

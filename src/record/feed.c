@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MAPPINGS_MAX = 8192,    /* per process; code in others counts as generated at run time */
-    TABLE_BYTES = 16 << 20, /* node with its libraries needs 5 MiB */
+    MAPPINGS_MAX = 8192, /* per process; code in others counts as generated at run time */
     STACK_BYTES = 5 << 20,
     FRAMES_MAX = 127, /* of the BPF walk */
 };
@@ -329,7 +328,6 @@ feed *feed_open(recorder *r, err *e)
                   .kernel = r->o.kernel,
                   .aggregate = r->o.aggregate,
                   .stats = true,
-                  .table_bytes = TABLE_BYTES,
                   .filter = filters[r->o.target],
                   .cgroup = r->o.cgroup,
                   .comm = r->o.comm,

@@ -30,6 +30,9 @@ enum {
     RING_LEAST = 64 << 10,
     SCANS_MAX = 8,  /* readings of a process's list of threads while it keeps growing */
     SPARE_FDS = 64, /* descriptors left for files */
+    DRAINS_PER_S = 10,
+    PERF_COPY_MOST = 65528, /* the maximum of the kernel */
+    PERF_COPY_LEAST = 32 << 10,
 };
 
 typedef struct event {
@@ -92,6 +95,17 @@ static struct perf_event_attr base_attr(void)
                                     .clockid = CLOCK_MONOTONIC};
 }
 
+/* Returns a multiple of 8 that leaves space for several samples in a ring.  The larger copy is taken
+ * where the ring holds the samples of the time between two drains. */
+static uint32_t copy_bytes(const perf_opts *o, size_t ring_bytes)
+{
+    uint64_t most = ring_bytes / 8, copy = o->copy_bytes;
+    bool fits = (uint64_t)PERF_COPY_MOST * o->hz / DRAINS_PER_S <= ring_bytes;
+    if (!copy) copy = fits ? PERF_COPY_MOST : PERF_COPY_LEAST;
+    if (copy > PERF_COPY_MOST) copy = PERF_COPY_MOST;
+    return (uint32_t)((copy < most ? copy : most) & ~UINT64_C(7));
+}
+
 static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
 {
     struct perf_event_attr a = base_attr();
@@ -111,10 +125,7 @@ static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
         a.exclude_callchain_user = 1;
     }
     a.sample_regs_user = ARCH_PERF_REGS;
-    /* A multiple of 8 that leaves space for several samples in a ring. */
-    uint64_t copy = o->copy_bytes ? o->copy_bytes : PERF_COPY_BYTES, most = ring_bytes / 8;
-    if (copy > 65528) copy = 65528;
-    a.sample_stack_user = (uint32_t)((copy < most ? copy : most) & ~UINT64_C(7));
+    a.sample_stack_user = copy_bytes(o, ring_bytes);
     a.inherit = o->target == PERF_PIDS;
     return a;
 }
