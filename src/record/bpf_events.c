@@ -291,6 +291,18 @@ int bpf_fd(const bpf_source *s) { return ring_buffer__epoll_fd(s->ring); }
 
 /* ---- draining ---- */
 
+/* Reads the ring again if it lacks the stack of a count: a program sends a stack before it counts it,
+ * but maybe after the ring was read. */
+static void find_counted(bpf_source *s, uint64_t id, bpf_stack *out)
+{
+    const uintptr_t *words;
+    if (id && !bpf_stacks_find(&s->stacks, id, &words)) {
+        s->drained = 0;
+        (void)ring_buffer__consume(s->ring);
+    }
+    find_stack(s, id, out);
+}
+
 /* Reports and clears the counts of the kernel. */
 static void drain_sums(bpf_source *s)
 {
@@ -308,7 +320,7 @@ static void drain_sums(bpf_source *s)
                         .state = 'R',
                         .syscall = -1};
         memcpy(ev.comm, sum.comm, sizeof ev.comm - 1);
-        find_stack(s, key.stack, &ev.stack);
+        find_counted(s, key.stack, &ev.stack);
         s->on_event(s->ctx, &ev);
     }
 }
