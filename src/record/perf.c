@@ -33,6 +33,7 @@ enum {
     SCANS_MAX = 8,  /* readings of a process's list of threads while it keeps growing */
     SPARE_FDS = 64, /* descriptors left for files */
     DRAINS_PER_S = 10,
+    PHASE_HZ = 250,         /* above, short first periods of many threads would fill the rings */
     PERF_COPY_MOST = 65528, /* the maximum of the kernel */
     PERF_COPY_LEAST = 32 << 10,
 };
@@ -256,8 +257,9 @@ static bool note_attached(perf_source *s, uint32_t tid)
     return true;
 }
 
-/* Opens the events of one thread.  A thread that has ended counts as attached. */
-static bool attach_thread(perf_source *s, uint32_t tid, bool at_exec, err *e)
+/* Opens the events of one thread.  A thread that has ended counts as attached.  The first thread of a
+ * process begins with a full period: it starts most of the others, which inherit its period. */
+static bool attach_thread(perf_source *s, uint32_t pid, uint32_t tid, bool at_exec, err *e)
 {
     if (s->events.n + s->n_cpus > s->events_max) {
         s->n.threads_lost++;
@@ -269,7 +271,7 @@ static bool attach_thread(perf_source *s, uint32_t tid, bool at_exec, err *e)
         phase start = {0};
         int why;
         a.enable_on_exec = at_exec;
-        if (!s->o.side_band && !at_exec) {
+        if (!s->o.side_band && !at_exec && tid != pid && s->o.hz <= PHASE_HZ) {
             start = phase_begin(a.sample_period, entropy_u64());
             a.sample_period = start.first;
         }
@@ -301,7 +303,7 @@ bool perf_attach(perf_source *s, uint32_t pid, bool at_exec, err *e)
         for (size_t i = 0; ok && i < tids.n; i++) {
             if (find_owner(s, tids.v[i])) continue;
             more = true;
-            ok = attach_thread(s, tids.v[i], at_exec, e);
+            ok = attach_thread(s, pid, tids.v[i], at_exec, e);
         }
         arena_free(&a);
         if (!ok) return scan > 0 && !s->n.events ? false : s->owners.n > 0 && scan > 0;
