@@ -25,6 +25,7 @@ const volatile uint32_t copy_bytes = 16 << 10;
 const volatile uint64_t off_cpu_min_ns;
 const volatile uint64_t period_ns; /* of CPU samples */
 const volatile uint64_t ring_quarter;
+const volatile uint64_t scheduler_start, scheduler_end; /* its code in the kernel; 0: not known */
 
 enum { LEVEL_UNKNOWN = 0xffff };
 
@@ -35,6 +36,9 @@ uint64_t ended;          /* time at which the recording ended; 0: it runs */
 uint32_t rules_epoch;    /* changes every second: cached rules are looked up, which stamps tables */
 uint32_t cgroup_level = LEVEL_UNKNOWN; /* set by the programs: where ancestors have cgroup_id */
 uint64_t keep_ns; /* an interval of d < keep_ns is kept with probability d / keep_ns */
+/* Frames between bpf_get_stack and the scheduler at a switch: off_cpu and bpf_trace_run4, and more
+ * when others trace switches too. */
+uint32_t tracing_frames = 2;
 
 /* ---- values of the programs ---- */
 

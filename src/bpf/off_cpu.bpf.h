@@ -97,6 +97,13 @@ static __attribute__((noinline)) void report_exit(struct scratch *s, struct task
 
 /* ---- switch-out ---- */
 
+/* Returns the system call that a thread is in; -1: none. */
+INLINE int32_t syscall_of(struct task_struct *t)
+{
+    struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
+    return t->flags & PF_KTHREAD ? -1 : (int32_t)r->orig_ax;
+}
+
 INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t state, uint64_t now)
 {
     struct thread *p = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -120,9 +127,8 @@ INLINE void leave(void *ctx, struct scratch *s, struct task_struct *t, uint32_t 
     if (state & TASK_DEAD) return;
     uint32_t tgid = (uint32_t)t->tgid;
     struct bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
-    struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
     p->stack = take_stack(ctx, s, t, space, p, now);
-    p->syscall = (int32_t)r->orig_ax;
+    p->syscall = syscall_of(t);
     __builtin_memset(&p->ids, 0, sizeof p->ids);
     if (space) read_span(s, t, space, &p->ids);
     __sync_lock_test_and_set(&p->off_since, now); /* last: a dump may read it from now on */

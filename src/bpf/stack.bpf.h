@@ -6,6 +6,8 @@
 #include "bpf/thread.bpf.h"
 #include "bpf/walk.bpf.h"
 
+enum { TRACING_MAX = 16 };
+
 struct copier {
     struct scratch *s;
     uint64_t from, n; /* bytes of the stack */
@@ -28,13 +30,14 @@ static long copy_page(uint32_t i, void *ctx)
     return 0;
 }
 
-/* Appends the stack from below sp on, as far as it is readable.  The red zone may be missing.  A
+/* Appends up to `bytes` of the stack from below sp on, as far as it is readable.  The red zone may be missing.  A
  * global function: the verifier checks it once. */
-__attribute__((noinline)) int copy_stack(struct scratch *s, uint64_t sp, uint32_t words_before)
+__attribute__((noinline)) int copy_stack(struct scratch *s, uint64_t sp, uint32_t words_before,
+                                         uint32_t bytes)
 {
     uint64_t from = (sp - RED_ZONE) & ~7ull;
     if (!s || words_before > 2 * BPF_FRAMES_MAX) return 0;
-    struct copier c = {.s = s, .from = from, .n = copy_bytes, .to = 8ull * words_before};
+    struct copier c = {.s = s, .from = from, .n = bytes, .to = 8ull * words_before};
     bpf_loop(BPF_COPY_MAX / BPF_PAGE + 1, copy_page, &c, 0);
     if (!c.got && from / BPF_PAGE != sp / BPF_PAGE) {
         c.from = sp & ~(uint64_t)(BPF_PAGE - 1);
@@ -118,6 +121,33 @@ __attribute__((noinline)) uint64_t hash_kernel(struct scratch *s, uint64_t h, ui
     return h;
 }
 
+INLINE bool in_scheduler(uint64_t pc) { return pc >= scheduler_start && pc < scheduler_end; }
+
+/* Returns how many frames of the stack that bpf_get_stack has put into s->body, after n_user others,
+ * are above the scheduler.  A global function, as hash_kernel. */
+__attribute__((noinline)) uint32_t find_scheduler(struct scratch *s, uint32_t n_user, uint32_t n)
+{
+    if (!s) return tracing_frames;
+    for (uint32_t i = 0; i < TRACING_MAX; i++)
+        if (i < n && in_scheduler(s->body[(n_user + i) % 256])) return i;
+    return tracing_frames;
+}
+
+/* Puts the kernel stack after the n_user user frames.  At a switch, the frames of the tracepoint and
+ * of this program are left out: the scheduler is the innermost function of a wait. */
+INLINE uint32_t take_kernel_stack(void *ctx, struct scratch *s, uint32_t n_user, bool at_switch)
+{
+    uint32_t skip = at_switch ? tracing_frames & 0xff : 0;
+    long got = bpf_get_stack(ctx, &s->body[n_user], 8 * BPF_FRAMES_MAX, skip);
+    if (at_switch && scheduler_end && !in_scheduler(s->body[n_user])) {
+        got = bpf_get_stack(ctx, &s->body[n_user], 8 * TRACING_MAX, 0);
+        tracing_frames = find_scheduler(s, n_user, got > 0 ? (uint32_t)got / 8 : 0);
+        got = bpf_get_stack(ctx, &s->body[n_user], 8 * BPF_FRAMES_MAX, tracing_frames & 0xff);
+    }
+    uint32_t n = got > 0 ? (uint32_t)got / 8 : 0;
+    return n > BPF_FRAMES_MAX ? BPF_FRAMES_MAX : n;
+}
+
 /* Takes the stacks of the current thread `t` and sends them unless user space has them.  Returns
  * the id; 0: there is no stack.  `p`: at a switch, the state of the thread; otherwise NULL. */
 INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
@@ -142,9 +172,7 @@ INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
     uint32_t n_user = w->n;
     if (n_user > BPF_FRAMES_MAX) return 0;
     if (with_kernel) {
-        long got = bpf_get_stack(ctx, &s->body[n_user], 8 * BPF_FRAMES_MAX, 0);
-        n_kernel = got > 0 ? (uint32_t)got / 8 : 0;
-        if (n_kernel > BPF_FRAMES_MAX) n_kernel = BPF_FRAMES_MAX;
+        n_kernel = take_kernel_stack(ctx, s, n_user, p != NULL);
         w->hash = hash_kernel(s, mix(w->hash, n_user), n_user, n_kernel);
     }
     uint8_t hand = w->hand;
@@ -169,7 +197,10 @@ INLINE uint64_t take_stack(void *ctx, struct scratch *s, struct task_struct *t,
     if (copy) {
         if (!hand) put_first_frame(s, r); /* ship */
         put_registers(s);
-        copy_stack(s, w->sp, n_user + n_kernel);
+        /* Without tables, the walk may lack most of its frames.  The number of CPU samples is limited,
+         * that of waits is not. */
+        bool most = (hand == BPF_HAND_TABLE || hand == BPF_HAND_SPACE) && !p;
+        copy_stack(s, w->sp, n_user + n_kernel, most ? BPF_COPY_MAX : copy_bytes);
         s->head.kind = BPF_REC_COPY;
         s->head.hand = hand;
         bytes += s->head.bytes;

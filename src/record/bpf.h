@@ -23,6 +23,9 @@
 #include "span/peek.h"
 #include "unwind/unwind.h"
 
+/* In the kernel, allocated at once.  clang with its libraries needs 22 MiB, node 5 MiB. */
+enum { BPF_TABLE_BYTES = 32 << 20 };
+
 typedef enum bpf_filter { BPF_ALL, BPF_PIDS, BPF_CGROUP } bpf_filter;
 
 /* The reason why the kernel did not finish a walk itself. */
@@ -66,11 +69,12 @@ typedef struct bpf_opts {
     uint64_t off_cpu_min_ns; /* shorter intervals are only counted and summed */
     uint32_t off_cpu_rate;   /* intervals per second above which short ones are sampled; 0: 20000 */
     uint32_t max_frames;     /* 0: 127, the maximum */
-    uint32_t copy_bytes;     /* of a stack that is handed over; 0: 16 KiB, at most 64 KiB */
-    size_t ring_bytes;       /* 0: 4 MiB */
-    size_t table_bytes;      /* budget of compiled tables; 0: 32 MiB */
-    uint32_t max_mappings;   /* of all processes; 0: 65536 */
-    bpf_finish *finish;      /* NULL: stacks that are handed over stay incomplete */
+    uint32_t copy_bytes; /* of a stack that is handed over; 0: 16 KiB, at most 64 KiB.  CPU samples
+                              * that lack mappings or a table always have 64 KiB */
+    size_t ring_bytes;   /* 0: 4 MiB */
+    size_t table_bytes;  /* budget of compiled tables; 0: BPF_TABLE_BYTES */
+    uint32_t max_mappings; /* of all processes; 0: 65536 */
+    bpf_finish *finish;    /* NULL: stacks that are handed over stay incomplete */
     void *finish_ctx;
 } bpf_opts;
 
@@ -118,7 +122,7 @@ typedef struct bpf_event {
     char state;              /* as in field 3 of /proc/PID/stat: R S D T t I */
     int32_t syscall;         /* number; -1: none (a page fault, a preempted thread) */
     bpf_waker waker;
-    bool started_blocked; /* was already blocked when the recording began: no stack */
+    bool started_blocked; /* was already blocked when the recording began: no user stack */
     bool still_open;      /* bpf_dump: a piece; the interval continues */
     bool continued;       /* an earlier piece was reported by bpf_dump */
     bool estimate;        /* value is larger than duration_ns: it stands for intervals not kept */

@@ -291,6 +291,18 @@ int bpf_fd(const bpf_source *s) { return ring_buffer__epoll_fd(s->ring); }
 
 /* ---- draining ---- */
 
+/* Reads the ring again if it lacks the stack of a count: a program sends a stack before it counts it,
+ * but maybe after the ring was read. */
+static void find_counted(bpf_source *s, uint64_t id, bpf_stack *out)
+{
+    const uintptr_t *words;
+    if (id && !bpf_stacks_find(&s->stacks, id, &words)) {
+        s->drained = 0;
+        (void)ring_buffer__consume(s->ring);
+    }
+    find_stack(s, id, out);
+}
+
 /* Reports and clears the counts of the kernel. */
 static void drain_sums(bpf_source *s)
 {
@@ -308,7 +320,7 @@ static void drain_sums(bpf_source *s)
                         .state = 'R',
                         .syscall = -1};
         memcpy(ev.comm, sum.comm, sizeof ev.comm - 1);
-        find_stack(s, key.stack, &ev.stack);
+        find_counted(s, key.stack, &ev.stack);
         s->on_event(s->ctx, &ev);
     }
 }
@@ -347,8 +359,8 @@ bool bpf_drain(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
 
 size_t bpf_stack_bytes(const bpf_source *s) { return s->stacks.g[s->stacks.now].a.used; }
 
-/* Reads the records of an iterator, which may be split between reads. */
-static bool read_dump(bpf_source *s, int fd, err *e)
+/* Reads the records, which may be split between reads. */
+static bool read_records(bpf_source *s, int fd, err *e)
 {
     _Alignas(8) uint8_t buf[16 << 10];
     size_t have = 0;
@@ -366,17 +378,20 @@ static bool read_dump(bpf_source *s, int fd, err *e)
     }
 }
 
+bool bpf_read_iterator(bpf_source *s, struct bpf_program *p, err *e)
+{
+    struct bpf_link *l = bpf_program__attach_iter(p, NULL);
+    int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
+    bool ok = fd < 0 ? err_sys(e, errno, "the threads cannot be listed") : read_records(s, fd, e);
+    if (fd >= 0) close(fd);
+    bpf_link__destroy(l);
+    return ok;
+}
+
 bool bpf_dump(bpf_source *s, bpf_on_event *f, void *ctx, err *e)
 {
     if (!bpf_drain(s, f, ctx, e)) return false;
-    if (s->o.off_cpu) {
-        struct bpf_link *l = bpf_program__attach_iter(s->programs->progs.dump_threads, NULL);
-        int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
-        bool ok = fd < 0 ? err_sys(e, errno, "the threads cannot be listed") : read_dump(s, fd, e);
-        if (fd >= 0) close(fd);
-        bpf_link__destroy(l);
-        if (!ok) return false;
-    }
+    if (s->o.off_cpu && !bpf_read_iterator(s, s->programs->progs.dump_threads, e)) return false;
     /* The programs send again what the previous generation has. */
     s->programs->data->generation++;
     bpf_stacks_rotate(&s->stacks);

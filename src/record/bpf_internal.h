@@ -8,6 +8,7 @@
 struct kiln_bpf;
 struct ring_buffer;
 struct bpf_link;
+struct bpf_program;
 
 enum {
     SPACE_BLOCK = 16,   /* ranges are allocated in blocks of 16 */
@@ -31,7 +32,6 @@ struct bpf_source {
     arena a; /* lives as long as the source */
 
     /* Memory shared with the programs. */
-    uint64_t *words;
     struct bpf_table *slots;
     struct bpf_range *ranges;
     uint8_t *scratch[2]; /* on_cpu, off_cpu: an entry for each CPU */
@@ -66,3 +66,6 @@ uint64_t bpf_now(void);
 /* bpf_events.c: the ring and the stacks. */
 NODISCARD bool bpf_events_open(bpf_source *s, err *e);
 void bpf_events_close(bpf_source *s);
+
+/* Runs an iterator over the threads and handles the records that it writes. */
+NODISCARD bool bpf_read_iterator(bpf_source *s, struct bpf_program *p, err *e);

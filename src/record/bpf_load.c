@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void set_defaults(bpf_opts *o)
     if (!o->copy_bytes) o->copy_bytes = 16 << 10;
     if (o->copy_bytes > BPF_COPY_MAX) o->copy_bytes = BPF_COPY_MAX;
     if (!o->ring_bytes) o->ring_bytes = 4 << 20;
-    if (!o->table_bytes) o->table_bytes = 32 << 20;
+    if (!o->table_bytes) o->table_bytes = BPF_TABLE_BYTES;
     if (!o->max_mappings) o->max_mappings = MAPPINGS;
 }
 
@@ -80,6 +81,21 @@ static bool find_cgroup(const char *path, uint64_t *id, err *e)
     return true;
 }
 
+/* Finds the code of the scheduler.  The addresses are 0 for users that may not see them. */
+static void find_scheduler(uint64_t *start, uint64_t *end)
+{
+    char line[512], name[32];
+    uint64_t at;
+    FILE *f = fopen("/proc/kallsyms", "re");
+    while (f && !*end && fgets(line, sizeof line, f)) {
+        if (!strstr(line, " __sched_text_")) continue;
+        if (sscanf(line, "%" SCNx64 " %*c __sched_text_%31s", &at, name) != 2) continue;
+        if (!strcmp(name, "start")) *start = at;
+        if (!strcmp(name, "end")) *end = at;
+    }
+    if (f) fclose(f);
+}
+
 static bool set_options(bpf_source *s, err *e)
 {
     const bpf_opts *o = &s->o;
@@ -100,6 +116,10 @@ static bool set_options(bpf_source *s, err *e)
     r->off_cpu_min_ns = o->off_cpu_min_ns;
     r->period_ns = s->period_ns;
     r->ring_quarter = o->ring_bytes / 4;
+    uint64_t start = 0, end = 0;
+    if (o->kernel && o->off_cpu) find_scheduler(&start, &end);
+    r->scheduler_start = start;
+    r->scheduler_end = end;
     return true;
 }
 
@@ -111,7 +131,7 @@ static bool set_sizes(bpf_source *s, err *e)
     int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return err_sys(e, -cpus, "the number of CPUs is not known");
     s->n_cpus = (size_t)cpus;
-    s->n_words = round_up(s->o.table_bytes, PAGE) / sizeof *s->words;
+    s->n_words = round_up(s->o.table_bytes, PAGE) / sizeof(uint64_t);
     s->n_slots = TABLE_SLOTS;
     s->n_ranges = round_up(s->o.max_mappings, SPACE_BLOCK);
     s->n_blocks = s->n_ranges / SPACE_BLOCK;
@@ -198,13 +218,31 @@ static void set_first_ids(bpf_source *s)
         }
 }
 
+enum { PAGE_WORDS = PAGE / sizeof(uint64_t) };
+
+static uint64_t *map_words(void *ctx, size_t first, size_t n)
+{
+    const bpf_source *s = ctx;
+    size_t skip = first % PAGE_WORDS, bytes = round_up((skip + n) * sizeof(uint64_t), PAGE);
+    uint64_t *w =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(s->programs->maps.words),
+             (off_t)((first - skip) * sizeof(uint64_t)));
+    return w == MAP_FAILED ? NULL : w + skip;
+}
+
+static void unmap_words(void *ctx, uint64_t *words, size_t first, size_t n)
+{
+    (void)ctx;
+    size_t skip = first % PAGE_WORDS;
+    munmap(words - skip, round_up((skip + n) * sizeof(uint64_t), PAGE));
+}
+
 static bool share_memory(bpf_source *s, err *e)
 {
     struct kiln_bpf *p = s->programs;
     s->scratch_bytes = bpf_map__value_size(p->maps.scratch_on);
     size_t scratch = s->scratch_bytes * s->n_cpus;
-    if (!(s->words = share(p->maps.words, s->n_words * sizeof *s->words, e)) ||
-        !(s->slots = share(p->maps.tables, s->n_slots * sizeof *s->slots, e)) ||
+    if (!(s->slots = share(p->maps.tables, s->n_slots * sizeof *s->slots, e)) ||
         !(s->ranges = share(p->maps.ranges, s->n_ranges * sizeof *s->ranges, e)) ||
         !(s->scratch[0] = share(p->maps.scratch_on, scratch, e)) ||
         !(s->scratch[1] = share(p->maps.scratch_off, scratch, e)))
@@ -213,8 +251,9 @@ static bool share_memory(bpf_source *s, err *e)
     s->blocks = arena_zero(&s->a, s->n_blocks);
     s->cpu_links = arena_array_zero(&s->a, s->n_cpus, sizeof(struct bpf_link *));
     if (!s->blocks || !s->cpu_links) return err_memory(e);
-    table_memory m = {.words = s->words,
-                      .n_words = s->n_words,
+    table_memory m = {.n_words = s->n_words,
+                      .map = map_words,
+                      .unmap = unmap_words,
                       .slots = s->slots,
                       .n_slots = s->n_slots,
                       .grace = bpf_grace,
@@ -262,7 +301,6 @@ void bpf_close(bpf_source *s)
     bpf_stop(s);
     bpf_events_close(s);
     table_store_close(s->tables);
-    unshare_memory(s->words, s->n_words * sizeof *s->words);
     unshare_memory(s->slots, s->n_slots * sizeof *s->slots);
     unshare_memory(s->ranges, s->n_ranges * sizeof *s->ranges);
     for (size_t i = 0; i < 2; i++) unshare_memory(s->scratch[i], s->scratch_bytes * s->n_cpus);
@@ -325,20 +363,6 @@ static bool attach_cpu(bpf_source *s, int cpu, err *e)
     return err_sys(e, sys, "CPU %d: the sampling program cannot be attached", cpu);
 }
 
-/* Runs the iterator that creates the state of the threads that exist. */
-static bool list_threads(bpf_source *s, err *e)
-{
-    char buf[PAGE];
-    struct bpf_link *l = bpf_program__attach_iter(s->programs->progs.list_threads, NULL);
-    int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
-    ssize_t n = fd < 0 ? -1 : 1;
-    while (n > 0) n = read(fd, buf, sizeof buf);
-    int sys = errno;
-    if (fd >= 0) close(fd);
-    bpf_link__destroy(l);
-    return n == 0 || err_sys(e, sys, "the threads cannot be listed");
-}
-
 bool bpf_start(bpf_source *s, err *e)
 {
     struct kiln_bpf *p = s->programs;
@@ -349,7 +373,7 @@ bool bpf_start(bpf_source *s, err *e)
         /* The switches first: the list then adds only threads that did not move meanwhile. */
         if (!attach(s, p->progs.off_cpu, e) || !attach(s, p->progs.waking, e) ||
             !attach(s, p->progs.waking_new, e) || !attach(s, p->progs.receiving, e) ||
-            !attach(s, p->progs.received, e) || !list_threads(s, e))
+            !attach(s, p->progs.received, e) || !bpf_read_iterator(s, p->progs.list_threads, e))
             return false;
     }
     for (size_t i = 0; s->o.on_cpu && i < s->n_cpus; i++)

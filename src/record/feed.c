@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MAPPINGS_MAX = 8192,    /* per process; code in others counts as generated at run time */
-    TABLE_BYTES = 16 << 20, /* node with its libraries needs 5 MiB */
+    MAPPINGS_MAX = 8192, /* per process; code in others counts as generated at run time */
     STACK_BYTES = 5 << 20,
     FRAMES_MAX = 127, /* of the BPF walk */
 };
@@ -209,7 +208,7 @@ static void take_cpu(feed *f, space *s, space_thread *t, const bpf_event *v)
     if (r->n.cpu_samples > before) r->n.cpu_samples += v->count - 1;
 }
 
-/* Sets the stack of a wait that began before the recording. */
+/* Sets the user stack of a wait that began before the recording; the event has the kernel stack. */
 static void take_initial(feed *f, space *s, space_thread *t, const bpf_event *v, observation *x)
 {
     x->user = t->initial;
@@ -217,8 +216,8 @@ static void take_initial(feed *f, space *s, space_thread *t, const bpf_event *v,
     x->end = t->initial_end;
     if (!x->user && v->still_open && !s->kernel_thread)
         x->user = waiting_walk(f->waiting, s, &f->r->world, v->tid, &x->n_user, &x->end);
-    x->has_stack = x->user != NULL;
-    if (!x->has_stack) x->n_user = 0;
+    if (!x->user) x->n_user = 0;
+    x->has_stack = x->user || x->n_kernel;
 }
 
 /* A wait has two parts: blocked, until something woke the thread, and ready, until it ran. */
@@ -226,7 +225,7 @@ static void take_wait(feed *f, space *s, space_thread *t, const bpf_event *v)
 {
     observation x = observe(f->r, v, SAMPLE_OFF_CPU);
     follow_span(s, t, v);
-    if (v->started_blocked && !x.has_stack) take_initial(f, s, t, v, &x);
+    if (v->started_blocked && !x.n_user) take_initial(f, s, t, v, &x);
     uint64_t all = v->duration_ns, ready = v->state == 'R' ? 0 : v->runnable_ns;
     if (!all) return;
     if (ready > all) ready = all;
@@ -332,7 +331,6 @@ feed *feed_open(recorder *r, err *e)
                   .kernel = r->o.kernel,
                   .aggregate = r->o.aggregate,
                   .stats = true,
-                  .table_bytes = TABLE_BYTES,
                   .filter = filters[r->o.target],
                   .cgroup = r->o.cgroup,
                   .comm = r->o.comm,

@@ -8,7 +8,9 @@
 #include "base/time.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "record/phase.h"
 #include "record/ring.h"
+#include "sys/entropy.h"
 #include "sys/process.h"
 
 #include <errno.h>
@@ -30,12 +32,17 @@ enum {
     RING_LEAST = 64 << 10,
     SCANS_MAX = 8,  /* readings of a process's list of threads while it keeps growing */
     SPARE_FDS = 64, /* descriptors left for files */
+    DRAINS_PER_S = 10,
+    PHASE_HZ = 250,         /* above, short first periods of many threads would fill the rings */
+    PERF_COPY_MOST = 65528, /* the maximum of the kernel */
+    PERF_COPY_LEAST = 32 << 10,
 };
 
 typedef struct event {
     int fd;
     uint32_t tid; /* 0: of no thread */
     uint64_t id;
+    phase phase;
 } event;
 
 /* A thread with events of its own.  After its end, or an exec, another thread may have its id, with
@@ -44,6 +51,8 @@ typedef struct owner {
     uint32_t tid;
     uint32_t heir;    /* thread whose events count since `changed`; 0: not known yet */
     uint64_t changed; /* time of the last end or exec; 0: never */
+    size_t first;     /* of its events, one for each CPU */
+    bool has_heirs;   /* it started a thread or a process, which inherited its events */
 } owner;
 
 typedef struct cpu {
@@ -82,14 +91,25 @@ static struct perf_event_attr base_attr(void)
     return (struct perf_event_attr){.type = PERF_TYPE_SOFTWARE,
                                     .size = sizeof(struct perf_event_attr),
                                     .config = PERF_COUNT_SW_DUMMY,
-                                    .sample_type =
-                                        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+                                    .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
+                                                   PERF_SAMPLE_TIME | PERF_SAMPLE_STREAM_ID,
                                     .disabled = 1,
                                     .sample_id_all = 1,
                                     .exclude_kernel = 1,
                                     .exclude_hv = 1,
                                     .use_clockid = 1,
                                     .clockid = CLOCK_MONOTONIC};
+}
+
+/* Returns a multiple of 8 that leaves space for several samples in a ring.  The larger copy is taken
+ * where the ring holds the samples of the time between two drains. */
+static uint32_t copy_bytes(const perf_opts *o, size_t ring_bytes)
+{
+    uint64_t most = ring_bytes / 8, copy = o->copy_bytes;
+    bool fits = (uint64_t)PERF_COPY_MOST * o->hz / DRAINS_PER_S <= ring_bytes;
+    if (!copy) copy = fits ? PERF_COPY_MOST : PERF_COPY_LEAST;
+    if (copy > PERF_COPY_MOST) copy = PERF_COPY_MOST;
+    return (uint32_t)((copy < most ? copy : most) & ~UINT64_C(7));
 }
 
 static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
@@ -111,10 +131,7 @@ static struct perf_event_attr attr_of(const perf_source *s, size_t ring_bytes)
         a.exclude_callchain_user = 1;
     }
     a.sample_regs_user = ARCH_PERF_REGS;
-    /* A multiple of 8 that leaves space for several samples in a ring. */
-    uint64_t copy = o->copy_bytes ? o->copy_bytes : PERF_COPY_BYTES, most = ring_bytes / 8;
-    if (copy > 65528) copy = 65528;
-    a.sample_stack_user = (uint32_t)((copy < most ? copy : most) & ~UINT64_C(7));
+    a.sample_stack_user = copy_bytes(o, ring_bytes);
     a.inherit = o->target == PERF_PIDS;
     return a;
 }
@@ -169,7 +186,7 @@ static bool add_event(perf_source *s, struct perf_event_attr *a, int pid, uint32
         close(fd);
         return false;
     }
-    *v = (event){fd, tid, id};
+    *v = (event){fd, tid, id, {.period = a->sample_period, .first = a->sample_period}};
     uint64_t h = hash_mix(s->by_id.seed, id);
     uint32_t i = hash_first(&s->by_id, h);
     for (uint32_t at; hash_next(&s->by_id, &i, h, &at); i++) continue;
@@ -178,15 +195,42 @@ static bool add_event(perf_source *s, struct perf_event_attr *a, int pid, uint32
     return true;
 }
 
-/* Returns the thread that an event id belongs to; 0: none. */
-static uint32_t thread_of(const perf_source *s, uint64_t id)
+static event *find_event(const perf_source *s, uint64_t id)
 {
-    if (!s->by_id.slot) return 0;
+    if (!s->by_id.slot) return NULL;
     uint64_t h = hash_mix(s->by_id.seed, id);
     uint32_t i = hash_first(&s->by_id, h);
     for (uint32_t at; hash_next(&s->by_id, &i, h, &at); i++)
-        if (s->events.v[at].id == id) return s->events.v[at].tid;
-    return 0;
+        if (s->events.v[at].id == id) return &s->events.v[at];
+    return NULL;
+}
+
+/* ---- periods ---- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Sets the full period of an event that has begun with a shorter one. */
+static void set_period(event *v)
+{
+    uint64_t read_of[2] = {0}; /* value, lost */
+    if (v->phase.changed != UINT64_MAX || read(v->fd, read_of, sizeof read_of) < 8) return;
+    if (ioctl(v->fd, PERF_EVENT_IOC_PERIOD, &v->phase.period) == 0)
+        phase_change(&v->phase, now_ns(), read_of[0]);
+}
+
+/* Returns the time for which a sample stands; 0: it is not needed.  The kernel reports the period with
+ * which an event was opened; events that threads inherit keep it. */
+static uint64_t time_of_sample(event *v, const perf_sample *x, uint64_t stream)
+{
+    bool own = stream == v->id;
+    uint64_t ns = phase_take(&v->phase, x->time, own ? phase_period(&v->phase, x->time) : x->value);
+    set_period(v);
+    return ns;
 }
 
 /* ---- threads ---- */
@@ -205,7 +249,7 @@ static bool note_attached(perf_source *s, uint32_t tid)
 {
     owner *v = hash_index_room(&s->by_tid, &s->mem) ? vec_push(&s->mem, &s->owners) : NULL;
     if (!v) return false;
-    *v = (owner){.tid = tid};
+    *v = (owner){.tid = tid, .first = s->events.n - s->n_cpus};
     uint64_t h = hash_mix(s->by_tid.seed, tid);
     uint32_t i = hash_first(&s->by_tid, h);
     for (uint32_t at; hash_next(&s->by_tid, &i, h, &at); i++) continue;
@@ -213,8 +257,9 @@ static bool note_attached(perf_source *s, uint32_t tid)
     return true;
 }
 
-/* Opens the events of one thread.  A thread that has ended counts as attached. */
-static bool attach_thread(perf_source *s, uint32_t tid, bool at_exec, err *e)
+/* Opens the events of one thread.  A thread that has ended counts as attached.  The first thread of a
+ * process begins with a full period: it starts most of the others, which inherit its period. */
+static bool attach_thread(perf_source *s, uint32_t pid, uint32_t tid, bool at_exec, err *e)
 {
     if (s->events.n + s->n_cpus > s->events_max) {
         s->n.threads_lost++;
@@ -223,9 +268,17 @@ static bool attach_thread(perf_source *s, uint32_t tid, bool at_exec, err *e)
     for (size_t i = 0; i < s->n_cpus; i++) {
         cpu *c = &s->cpus[i];
         struct perf_event_attr a = attr_of(s, c->ring.size);
+        phase start = {0};
         int why;
         a.enable_on_exec = at_exec;
-        if (add_event(s, &a, (int)tid, tid, c, 0, &why)) continue;
+        if (!s->o.side_band && !at_exec && tid != pid && s->o.hz <= PHASE_HZ) {
+            start = phase_begin(a.sample_period, entropy_u64());
+            a.sample_period = start.first;
+        }
+        if (add_event(s, &a, (int)tid, tid, c, 0, &why)) {
+            if (start.period) s->events.v[s->events.n - 1].phase = start;
+            continue;
+        }
         if (why == ESRCH) return true;
         if (why == EMFILE && s->events.n) {
             s->n.threads_lost++;
@@ -250,7 +303,7 @@ bool perf_attach(perf_source *s, uint32_t pid, bool at_exec, err *e)
         for (size_t i = 0; ok && i < tids.n; i++) {
             if (find_owner(s, tids.v[i])) continue;
             more = true;
-            ok = attach_thread(s, tids.v[i], at_exec, e);
+            ok = attach_thread(s, pid, tids.v[i], at_exec, e);
         }
         arena_free(&a);
         if (!ok) return scan > 0 && !s->n.events ? false : s->owners.n > 0 && scan > 0;
@@ -414,13 +467,13 @@ static str take_text(fields *f, size_t trailer)
     return (str){p, strnlen(p, n)};
 }
 
-/* Each record that is not a sample ends with {pid, tid, time, id}. */
-enum { TRAILER = 24 };
+/* Each record that is not a sample ends with {pid, tid, time, stream id, id}. */
+enum { TRAILER = 32 };
 
 static uint64_t trailer_time(const ring_record *r)
 {
     uint64_t time = 0;
-    if (r->n >= TRAILER) memcpy(&time, r->body + r->n - 16, sizeof time);
+    if (r->n >= TRAILER) memcpy(&time, r->body + r->n - 24, sizeof time);
     return time;
 }
 
@@ -467,13 +520,22 @@ static void take_name(perf_source *s, const ring_record *r, const perf_events *o
     on->named(on->ctx, pid, tid, trailer_time(r), take_text(&f, TRAILER), exec);
 }
 
+/* Threads inherit the period that an event has at their birth, so it must not stay short. */
+static void settle_periods(perf_source *s, uint32_t tid)
+{
+    owner *o = find_owner(s, tid);
+    if (!o || o->has_heirs) return;
+    o->has_heirs = true;
+    for (size_t i = 0; i < s->n_cpus; i++) set_period(&s->events.v[o->first + i]);
+}
+
 static void take_birth(perf_source *s, const ring_record *r, const perf_events *on)
 {
     fields f = {.p = r->body, .end = r->body + r->n};
-    uint32_t pid = take_u32(&f), parent = take_u32(&f), tid = take_u32(&f);
+    uint32_t pid = take_u32(&f), parent = take_u32(&f), tid = take_u32(&f), creator = take_u32(&f);
     if (f.failed) return;
     if (r->type == PERF_RECORD_FORK)
-        on->born(on->ctx, pid, parent, tid, trailer_time(r));
+        settle_periods(s, creator), on->born(on->ctx, pid, parent, tid, trailer_time(r));
     else
         pass_on(s, tid, trailer_time(r)), on->ended(on->ctx, pid, tid, trailer_time(r));
 }
@@ -501,7 +563,8 @@ static void take_about(perf_source *s, const ring_record *r, const perf_events *
 /* Returns whether a thread with events of its own also inherited those of its creator. */
 static bool is_repeated(const perf_source *s, uint64_t id, uint32_t tid, uint64_t time)
 {
-    uint32_t of = thread_of(s, id);
+    const event *v = find_event(s, id);
+    uint32_t of = v ? v->tid : 0;
     owner *o = of ? find_owner(s, tid) : NULL;
     if (!o) return false;
     if (!o->changed || time < o->changed) return of != tid;
@@ -525,6 +588,7 @@ static void take_sample(perf_source *s, const ring_record *r, const perf_events 
     (void)take_u64(&f); /* ip: the registers have it */
     perf_sample x = {.pid = take_u32(&f), .tid = take_u32(&f)};
     x.time = take_u64(&f);
+    uint64_t stream = take_u64(&f);
     x.value = take_u64(&f);
     if (s->o.kernel) {
         uint64_t n = take_u64(&f);
@@ -544,6 +608,9 @@ static void take_sample(perf_source *s, const ring_record *r, const perf_events 
         s->n.repeated++;
         return;
     }
+    event *v = find_event(s, id);
+    if (v) x.value = time_of_sample(v, &x, stream);
+    if (!x.value) return;
     s->n.samples++;
     on->sampled(on->ctx, &x);
 }

@@ -20,11 +20,11 @@ typedef struct perf_opts {
     uint32_t hz;
     bool kernel;         /* kernel stacks */
     bool side_band;      /* no samples */
-    uint32_t copy_bytes; /* of the stack; 0: PERF_COPY_BYTES */
+    uint32_t copy_bytes; /* of the stack; 0: 64 KiB if a ring holds those of 100 ms, else 32 KiB */
     size_t ring_bytes;   /* per CPU; 0: as large as permitted */
 } perf_opts;
 
-enum { PERF_COPY_BYTES = 32 << 10, PERF_EVENTS_MAX = 16384 };
+enum { PERF_EVENTS_MAX = 16384 };
 
 /* A sample.  Pointers are valid during the callback. */
 typedef struct perf_sample {

@@ -22,7 +22,7 @@ enum {
      * code of a busy machine may not fit, and compiling would take more time than it saves. */
     RETRY_S = 20,
     COMPILE_BYTES =
-        28 << 20, /* memory of the compiler; walks through larger files are handed over */
+        40 << 20, /* memory of the compiler; walks through larger files are handed over */
 };
 
 typedef struct table_file {
@@ -107,6 +107,13 @@ static void remove_extent(table_store *t, size_t i)
     t->extents.n--;
 }
 
+static void remove_table(table_store *t, uint32_t slot)
+{
+    size_t i = 0;
+    while (i < t->extents.n && t->extents.v[i].slot != slot) i++;
+    if (i < t->extents.n) remove_extent(t, i);
+}
+
 /* Evicts the table that was not used for the longest time.  Returns false when all are in use. */
 static bool evict(table_store *t, uint32_t now)
 {
@@ -145,10 +152,11 @@ static bool reserve(table_store *t, size_t n, uint32_t slot, uint32_t now, size_
 
 /* ---- a table ---- */
 
+static uint32_t buckets_of(const unwind_table *u) { return u->n_buckets ? u->n_buckets - 1 : 0; }
+
 static size_t words_of(const unwind_table *u)
 {
-    return (u->n_buckets ? u->n_buckets - 1 : 0) + (size_t)u->n_rows +
-           BPF_WIDE_WORDS * (size_t)u->n_wide;
+    return buckets_of(u) + (size_t)u->n_rows + BPF_WIDE_WORDS * (size_t)u->n_wide;
 }
 
 static uint64_t *put_wide(uint64_t *w, const wide_rule *r)
@@ -166,17 +174,25 @@ static uint64_t *put_wide(uint64_t *w, const wide_rule *r)
     return w + BPF_WIDE_WORDS;
 }
 
-/* Writes the table and its slot; the state last, which makes it visible to walks. */
+static bool write_words(table_store *t, const unwind_table *u, size_t first)
+{
+    size_t n = words_of(u);
+    uint64_t *words = n ? t->m.map(t->m.ctx, first, n) : NULL, *w = words;
+    if (!words) return !n;
+    for (uint32_t i = 0; i < buckets_of(u); i++)
+        *w++ = u->buckets[i] | (uint64_t)u->buckets[i + 1] << 32;
+    for (uint32_t i = 0; i < u->n_rows; i++) *w++ = u->rows[i].pc | (uint64_t)u->rows[i].rule << 32;
+    for (uint32_t i = 0; i < u->n_wide; i++) w = put_wide(w, &u->wide[i]);
+    t->m.unmap(t->m.ctx, words, first, n);
+    return true;
+}
+
+/* Writes the slot of a table; the state last, which makes it visible to walks. */
 static void publish(table_store *t, uint32_t slot, const unwind_table *u, size_t first,
                     uint32_t now)
 {
     struct bpf_table *s = &t->m.slots[slot];
-    uint64_t *w = t->m.words + first;
-    uint32_t n_buckets = u->n_buckets ? u->n_buckets - 1 : 0;
-    for (uint32_t i = 0; i < n_buckets; i++)
-        *w++ = u->buckets[i] | (uint64_t)u->buckets[i + 1] << 32;
-    for (uint32_t i = 0; i < u->n_rows; i++) *w++ = u->rows[i].pc | (uint64_t)u->rows[i].rule << 32;
-    for (uint32_t i = 0; i < u->n_wide; i++) w = put_wide(w, &u->wide[i]);
+    uint32_t n_buckets = buckets_of(u);
     s->base = u->base;
     s->buckets = (uint32_t)first;
     s->rows = (uint32_t)first + n_buckets;
@@ -227,10 +243,12 @@ static void load(table_store *t, uint32_t slot, str elf, const unwind_object *o,
     size_t first = 0;
     if (object_has_go(elf) || !compile(t, elf, o, &a, &u, NULL))
         t->files.v[slot].unusable = true;
-    else if (!words_of(&u) || reserve(t, words_of(&u), slot, now, &first))
+    else if (words_of(&u) && !reserve(t, words_of(&u), slot, now, &first))
+        t->n.refused++;
+    else if (write_words(t, &u, first))
         publish(t, slot, &u, first, now);
     else
-        t->n.refused++;
+        remove_table(t, slot), t->n.refused++;
     arena_free(&a);
 }
 
@@ -290,11 +308,7 @@ static bool reuse_slot(table_store *t, const table_key *key, uint32_t *slot)
         if (!t->files.v[i].refs && t->m.slots[i].used < used) *slot = i, used = t->m.slots[i].used;
     if (*slot == TABLE_NONE) return false;
     __atomic_store_n(&t->m.slots[*slot].state, BPF_TABLE_ABSENT, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < t->extents.n; i++)
-        if (t->extents.v[i].slot == *slot) {
-            remove_extent(t, i);
-            break;
-        }
+    remove_table(t, *slot);
     t->m.grace(t->m.ctx);
     t->files.v[*slot] = (table_file){.key = *key};
     memset(t->index.slot, 0, ((size_t)t->index.mask + 1) * sizeof *t->index.slot);

@@ -5,6 +5,7 @@
  *     record_host threads N MS          N threads that exist at the start, and N that start later
  *     record_host births MS             starts threads until the line arrives; then each computes
  *     record_host sleepers N MS         N threads that sleep, and 4 that compute
+ *     record_host small N USEC          N threads that exist at the start and compute for up to twice this time
  *     record_host forks N USEC          N children, two at a time
  *     record_host teardown N MIB        N children that use this much memory, one at a time
  *     record_host exec MS PROGRAM       computes, then runs PROGRAM
@@ -198,6 +199,16 @@ static int sleepers(unsigned n, uint64_t us)
 {
     for (unsigned i = 0; i < n; i++) add_worker("sleeper", 0, work);
     for (unsigned i = 0; i < 4; i++) add_worker("busy", us, work);
+    ready();
+    wait_for_line();
+    begin();
+    join();
+    return finish();
+}
+
+static int small(unsigned n, uint64_t us)
+{
+    for (unsigned i = 0; i < n; i++) add_worker("small", 1 + 2 * us * i / n, work);
     ready();
     wait_for_line();
     begin();
@@ -425,6 +436,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "threads")) return threads(n, second * 1000);
     if (!strcmp(what, "births")) return births(first * 1000);
     if (!strcmp(what, "sleepers")) return sleepers(n, second * 1000);
+    if (!strcmp(what, "small")) return small(n, second);
     if (!strcmp(what, "forks")) return forks(n, second);
     if (!strcmp(what, "teardown")) return teardown(n, second);
     if (!strcmp(what, "exec") && argc > 3) return exec(argv[2], first * 1000, argv[3]);

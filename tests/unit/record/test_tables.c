@@ -15,10 +15,29 @@ enum { SLOTS = 4 };
 
 typedef struct fixture {
     table_memory m;
+    uint64_t *words;
+    unsigned mapped; /* and not unmapped */
+    bool map_fails;
     struct bpf_table slots[SLOTS];
     unsigned graces;
     file_bytes self;
 } fixture;
+
+static uint64_t *map_words(void *ctx, size_t first, size_t n)
+{
+    fixture *x = ctx;
+    assert_true(n > 0 && first + n <= x->m.n_words);
+    if (x->map_fails) return NULL;
+    x->mapped++;
+    return x->words + first;
+}
+
+static void unmap_words(void *ctx, uint64_t *words, size_t first, size_t n)
+{
+    fixture *x = ctx;
+    assert_true(words == x->words + first && n > 0);
+    x->mapped--;
+}
 
 static void on_grace(void *ctx) { ((fixture *)ctx)->graces++; }
 
@@ -26,13 +45,15 @@ static table_store *open_store(fixture *x, size_t n_words)
 {
     *x = (fixture){.graces = 0};
     assert_true(file_read("/proc/self/exe", 0, &x->self, NULL));
-    x->m = (table_memory){.words = calloc(n_words, 8),
-                          .n_words = n_words,
+    x->words = calloc(n_words, 8);
+    x->m = (table_memory){.n_words = n_words,
+                          .map = map_words,
+                          .unmap = unmap_words,
                           .slots = x->slots,
                           .n_slots = SLOTS,
                           .grace = on_grace,
                           .ctx = x};
-    assert_non_null(x->m.words);
+    assert_non_null(x->words);
     table_store *t = table_store_open(&x->m, NULL);
     assert_non_null(t);
     return t;
@@ -41,7 +62,7 @@ static table_store *open_store(fixture *x, size_t n_words)
 static void close_store(fixture *x, table_store *t)
 {
     table_store_close(t);
-    free(x->m.words);
+    free(x->words);
     file_release(&x->self);
 }
 
@@ -51,11 +72,11 @@ static uint32_t find_rule(const fixture *x, uint32_t slot, uint64_t pc)
     const struct bpf_table *t = &x->slots[slot];
     uint64_t at = pc - t->base, bucket = at >> t->shift;
     if (pc < t->base || bucket >= t->n_buckets) return RULE_NONE;
-    uint64_t pair = x->m.words[t->buckets + bucket];
+    uint64_t pair = x->words[t->buckets + bucket];
     uint32_t lo = (uint32_t)pair, hi = (uint32_t)(pair >> 32);
-    while (lo < hi && (uint32_t)x->m.words[t->rows + lo] <= at) lo++;
+    while (lo < hi && (uint32_t)x->words[t->rows + lo] <= at) lo++;
     if (!lo) return RULE_NONE;
-    uint32_t rule = (uint32_t)(x->m.words[t->rows + lo - 1] >> 32);
+    uint32_t rule = (uint32_t)(x->words[t->rows + lo - 1] >> 32);
     return rule_kind(rule) == RULE_PLT ? rule_in_stub(rule, pc) : rule;
 }
 
@@ -163,6 +184,22 @@ static void a_table_larger_than_the_budget_is_refused(void **state)
     close_store(&x, t);
 }
 
+static void a_table_that_cannot_be_mapped_leaves_no_extent(void **state)
+{
+    (void)state;
+    fixture x;
+    table_store *t = open_store(&x, words_of_self());
+    x.map_fails = true;
+    uint32_t slot = put(t, &x, 1, 10);
+    assert_false(table_loaded(t, slot));
+    table_counts n = table_count(t);
+    assert_true(n.refused == 1 && n.loaded == 0 && n.bytes == 0);
+    x.map_fails = false;
+    assert_true(table_loaded(t, put(t, &x, 2, 10))); /* its words are free */
+    assert_int_equal(x.mapped, 0);
+    close_store(&x, t);
+}
+
 static void slots_without_references_are_reused(void **state)
 {
     (void)state;
@@ -210,6 +247,7 @@ int main(void)
         cmocka_unit_test(rules_equal_the_table),
         cmocka_unit_test(the_least_recently_used_is_evicted),
         cmocka_unit_test(a_table_larger_than_the_budget_is_refused),
+        cmocka_unit_test(a_table_that_cannot_be_mapped_leaves_no_extent),
         cmocka_unit_test(slots_without_references_are_reused),
         cmocka_unit_test(bad_files_are_rejected),
     };
