@@ -100,13 +100,14 @@ static bool pass_profile(observing *x, const profile *p, const bool *kept, err *
     size_t group = 0;
     uint32_t n_before = 0;
     const uint32_t *before = NULL; /* neighbouring samples often have the same attributes */
+    bool known = false;            /* `group` is that of the attributes `before` */
     for (size_t i = 0; i < p->n_samples; i++) {
         const sample s = sample_at(x->m, p, i);
         if (kept && !kept[i]) continue;
-        bool same = i && s.n_attrs == n_before &&
+        bool same = known && s.n_attrs == n_before &&
                     (!n_before || !memcmp(s.attrs, before, n_before * sizeof *before));
         if (!same && !group_of_sample(x, p, &s, &group, e)) return false;
-        before = s.attrs, n_before = s.n_attrs;
+        before = s.attrs, n_before = s.n_attrs, known = true;
         if (!pass_sample(x, p, &s, group, e)) return false;
         if (!(i & 4095) && !stopper_now(x->s->k->stop, e)) return false;
     }
