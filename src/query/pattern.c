@@ -30,7 +30,7 @@ static bool is_plain(str s)
     return true;
 }
 
-static bool compile(pattern *p, arena *a, err *e)
+static bool compile(pattern *p, uint32_t options, arena *a, err *e)
 {
     pcre2_general_context *memory = pcre2_general_context_create(take, give_back, a);
     pcre2_compile_context *how = memory ? pcre2_compile_context_create(memory) : NULL;
@@ -38,8 +38,7 @@ static bool compile(pattern *p, arena *a, err *e)
     int code;
     PCRE2_SIZE at;
     p->code = pcre2_compile((PCRE2_SPTR)p->text.p, p->text.n,
-                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
-                                (p->whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0),
+                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C | options,
                             &code, &at, how);
     if (!p->code) {
         char why[120];
@@ -74,7 +73,8 @@ static bool make(str text, bool literal, bool whole, const char *name, arena *a,
     p->name = name;
     p->text = text;
     p->whole = whole;
-    if (!literal && !is_plain(text) && !compile(p, a, e)) {
+    if (!literal && !is_plain(text) &&
+        !compile(p, whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0, a, e)) {
         pattern_free(p);
         return false;
     }
@@ -111,6 +111,18 @@ bool pattern_match(pattern *p, str s, bool *yes, err *e)
                    "%s: the regular expression is too costly to match; simplify it, or use "
                    "plain text",
                    p->name);
+}
+
+bool pattern_may_begin(str text, str s, const char *name, arena *a, bool *yes, err *e)
+{
+    pattern p = {.name = name, .text = text};
+    if (is_plain(text)) return *yes = str_starts(text, s), true;
+    /* partial matching excludes PCRE2_ENDANCHORED, so that text behind the match does not count */
+    bool ok = compile(&p, PCRE2_ANCHORED, a, e);
+    *yes = ok && pcre2_match(p.code, (PCRE2_SPTR)(s.n ? s.p : ""), s.n, 0, PCRE2_PARTIAL_HARD,
+                             p.match, p.limits) != PCRE2_ERROR_NOMATCH;
+    pattern_free(&p);
+    return ok;
 }
 
 /* ---- the strings of one dictionary ---- */

@@ -29,6 +29,9 @@ void pattern_free(pattern *p); /* p may be NULL */
 
 /* Sets *yes if the pattern occurs in s.  ERR_LIMIT when the expression is too costly for s. */
 NODISCARD bool pattern_match(pattern *p, str s, bool *yes, err *e);
+/* Sets *yes to whether a regular expression that must match a whole string may match one that begins
+ * with s, which is not empty.  False is certain, true is not. */
+NODISCARD bool pattern_may_begin(str text, str s, const char *name, arena *a, bool *yes, err *e);
 
 /* ---- the strings of one dictionary ---- */
 

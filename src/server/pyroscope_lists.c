@@ -143,12 +143,11 @@ static bool values_of(pyro_selection *s, str name, texts *out, err *e)
 {
     str key;
     if (!pyro_key(s, name, &key, e)) return false;
-    if (!pyro_key_is_private(name) && !str_eq(key, STR("service.name")))
+    if (!pyro_key_is_private(name) && !pyro_key_is_service(name))
         return list_labels(s, key, out, e);
     for (size_t i = 0; i < s->series.n; i++) {
         str value;
-        if (!pyro_series_label(s, &s->series.v[i],
-                               pyro_key_is_private(name) ? name : STR("service_name"), &value, e) ||
+        if (!pyro_series_label(s, &s->series.v[i], name, &value, e) ||
             (value.n && !push(s->k, out, value, e)))
             return false;
     }

@@ -33,20 +33,29 @@ static void cover(covered *c, const model *m)
     }
 }
 
+/* Returns the period that all series have, or 0. */
+static int64_t period_of(const pyro_selection *s)
+{
+    for (size_t i = 1; i < s->series.n; i++)
+        if (s->series.v[i].s->period != s->series.v[0].s->period) return 0;
+    return s->series.n ? s->series.v[0].s->period : 0;
+}
+
 /* Removes all that distinguishes profiles (resource, scope, attributes, period), so that joining
  * makes one profile of them. */
-static bool make_equal(query *k, model *m, const pyro_type *t, int64_t scale, const covered *c,
-                       err *e)
+static bool make_equal(const pyro_selection *s, model *m, int64_t scale, const covered *c, err *e)
 {
+    query *k = s->k;
+    const pyro_type *t = &s->type;
     value_type type, period;
     if (!put_string(k, m, t->type, &type.type, e) || !put_string(k, m, t->unit, &type.unit, e) ||
         !put_string(k, m, t->period_type, &period.type, e) ||
         !put_string(k, m, t->period_unit, &period.unit, e))
         return false;
-    int64_t rate = m->profiles.v[0].period;
+    const int64_t rate = period_of(s);
     for (size_t i = 0; i < m->profiles.n; i++) {
         profile *p = &m->profiles.v[i];
-        if (p->period != rate) rate = 0;
+        p->period = rate;
         p->sample_type = type;
         p->period_type = period;
         p->scope = 0;
@@ -57,7 +66,6 @@ static bool make_equal(query *k, model *m, const pyro_type *t, int64_t scale, co
         p->duration_nano = c->last - c->first;
         memset(p->profile_id, 0, sizeof p->profile_id);
     }
-    for (size_t i = 0; i < m->profiles.n; i++) m->profiles.v[i].period = rate;
     for (size_t i = 0; scale != 1 && i < m->values.n; i++)
         if (__builtin_mul_overflow(m->values.v[i], scale, &m->values.v[i]))
             m->values.v[i] = INT64_MAX;
@@ -110,8 +118,7 @@ static bool read_models(query *k, const pyro_selection *s, model **out, err *e)
     }
     if (c.first == UINT64_MAX) c.first = c.last;
     for (size_t i = 0; i < s->reads.n; i++)
-        if (m[i].profiles.n && !make_equal(k, &m[i], &s->type, s->reads.v[i].scale, &c, e))
-            return false;
+        if (m[i].profiles.n && !make_equal(s, &m[i], s->reads.v[i].scale, &c, e)) return false;
     return true;
 }
 

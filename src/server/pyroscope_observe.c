@@ -17,6 +17,7 @@ typedef struct observing {
     void *ctx;
     const pyro_read *read;
     const model *m;
+    uint64_t n_profiles; /* passed so far */
 } observing;
 
 /* ---- groups ---- */
@@ -38,15 +39,22 @@ static bool group_of(observing *x, const pyro_labels *labels, size_t *out, err *
     return true;
 }
 
-/* Returns the value of an attribute of a sample, as text in `scratch` or a view; p is NULL when there
- * is none. */
-static str sample_label(const model *m, const sample *s, str key, buf *scratch)
+/* Returns the value of an attribute in a list, as text in `scratch` or a view; empty when there is
+ * none. */
+static str listed_label(const model *m, const uint32_t *v, size_t n, str key, buf *scratch)
 {
-    for (uint32_t i = 0; i < s->n_attrs; i++) {
-        const attribute *t = &m->dict.attributes.v[s->attrs[i]];
+    for (size_t i = 0; i < n; i++) {
+        const attribute *t = &m->dict.attributes.v[v[i]];
         if (str_eq(dict_str(&m->dict, t->key), key)) return label_text(&t->value, scratch);
     }
     return (str){0};
+}
+
+/* Returns the value of an attribute of the profile, or else of the sample. */
+static str inner_label(const model *m, const profile *p, const sample *s, str key, buf *scratch)
+{
+    str v = listed_label(m, refs_at(&m->dict.attr_refs, p->attrs), p->attrs.n, key, scratch);
+    return v.n ? v : listed_label(m, s->attrs, s->n_attrs, key, scratch);
 }
 
 static bool group_of_sample(observing *x, const profile *p, const sample *s, size_t *out, err *e)
@@ -61,8 +69,7 @@ static bool group_of_sample(observing *x, const profile *p, const sample *s, siz
     for (size_t i = 0; ok && i < x->by.n; i++) {
         str value = {0};
         ok = pyro_series_label(x->s, &row, x->by.v[i], &value, e);
-        if (ok && !value.n && s && x->keys[i].n)
-            value = sample_label(x->m, s, x->keys[i], &scratch);
+        if (ok && !value.n && x->keys[i].n) value = inner_label(x->m, p, s, x->keys[i], &scratch);
         if (ok && value.n) pyro_labels_put(&b, x->by.v[i], value);
     }
     buf_free(&scratch);
@@ -82,6 +89,7 @@ static bool pass(observing *x, const profile *p, const sample *s, size_t group, 
                                        .value = value,
                                        .group = group,
                                        .profile_id = p->profile_id,
+                                       .profile = x->n_profiles,
                                        .link = &x->m->dict.links.v[s->link]},
                    e);
 }
@@ -100,13 +108,15 @@ static bool pass_profile(observing *x, const profile *p, const bool *kept, err *
     size_t group = 0;
     uint32_t n_before = 0;
     const uint32_t *before = NULL; /* neighbouring samples often have the same attributes */
+    bool known = false;            /* `group` is that of the attributes `before` */
+    x->n_profiles++;
     for (size_t i = 0; i < p->n_samples; i++) {
         const sample s = sample_at(x->m, p, i);
         if (kept && !kept[i]) continue;
-        bool same = i && s.n_attrs == n_before &&
+        bool same = known && s.n_attrs == n_before &&
                     (!n_before || !memcmp(s.attrs, before, n_before * sizeof *before));
         if (!same && !group_of_sample(x, p, &s, &group, e)) return false;
-        before = s.attrs, n_before = s.n_attrs;
+        before = s.attrs, n_before = s.n_attrs, known = true;
         if (!pass_sample(x, p, &s, group, e)) return false;
         if (!(i & 4095) && !stopper_now(x->s->k->stop, e)) return false;
     }
@@ -184,8 +194,17 @@ bool pyro_observe(pyro_selection *s, uint64_t start, uint64_t end, const pyro_te
 static bool same_item(const pyro_items *x, const pyro_item *a, const pyro_observation *o)
 {
     if (a->group != o->group) return false;
-    return x->spans ? !memcmp(&a->link, o->link, sizeof a->link)
-                    : !memcmp(a->profile_id, o->profile_id, sizeof a->profile_id);
+    if (x->spans) return !memcmp(&a->link, o->link, sizeof a->link);
+    if (memcmp(a->profile_id, o->profile_id, sizeof a->profile_id) != 0) return false;
+    return a->profile == o->profile || !id_is_zero(o->profile_id, sizeof a->profile_id);
+}
+
+static uint64_t hash_item(const pyro_items *x, const pyro_observation *o)
+{
+    uint64_t h = hash_mix(x->by_id.seed, o->group);
+    if (x->spans) return hash_bytes((const char *)o->link, sizeof *o->link, h);
+    if (id_is_zero(o->profile_id, 16)) return hash_mix(h, o->profile);
+    return hash_bytes((const char *)o->profile_id, 16, h);
 }
 
 bool pyro_collect(void *ctx, const pyro_observation *o, err *e)
@@ -194,9 +213,7 @@ bool pyro_collect(void *ctx, const pyro_observation *o, err *e)
     arena *a = x->k->a;
     if (x->spans && id_is_zero(o->link->span_id, sizeof o->link->span_id)) return true;
     if (!hash_index_room(&x->by_id, a)) return err_memory(e);
-    uint64_t h = x->spans ? hash_bytes((const char *)o->link, sizeof *o->link, x->by_id.seed)
-                          : hash_bytes((const char *)o->profile_id, 16, x->by_id.seed);
-    h ^= (uint64_t)o->group * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = hash_item(x, o);
     uint32_t i = hash_first(&x->by_id, h);
     for (uint32_t at; hash_next(&x->by_id, &i, h, &at); i++) {
         pyro_item *item = &x->v.v[at];
@@ -207,7 +224,11 @@ bool pyro_collect(void *ctx, const pyro_observation *o, err *e)
     }
     pyro_item *item = vec_push(a, &x->v);
     if (!item) return err_memory(e);
-    *item = (pyro_item){.time = o->time, .value = o->value, .group = o->group, .link = *o->link};
+    *item = (pyro_item){.time = o->time,
+                        .value = o->value,
+                        .group = o->group,
+                        .profile = o->profile,
+                        .link = *o->link};
     memcpy(item->profile_id, o->profile_id, sizeof item->profile_id);
     hash_put(&x->by_id, i, h, (uint32_t)(x->v.n - 1));
     return true;

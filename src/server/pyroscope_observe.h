@@ -9,6 +9,7 @@ typedef struct pyro_observation {
     int64_t value;
     size_t group; /* in pyro_groups */
     const uint8_t *profile_id;
+    uint64_t profile;     /* number of the profile: identifies one without an id */
     const link_ids *link; /* all zero: none */
 } pyro_observation;
 
@@ -30,6 +31,7 @@ typedef struct pyro_item {
     int64_t value;
     size_t group;
     uint8_t profile_id[16];
+    uint64_t profile; /* as in pyro_observation */
     link_ids link;
 } pyro_item;
 

@@ -31,7 +31,7 @@ typedef struct grouping {
     pyro_selection *s;
     const pyro_steps *t;
     const pyro_texts *by; /* sorted, distinct; as written */
-    str key[BY_MAX];      /* the stored key; empty: the type determines the label */
+    str key[BY_MAX];      /* the stored key; empty: all series of the read have one value */
     str value[BY_MAX];    /* of the current line */
     pyro_lines *out;
 } grouping;
@@ -39,12 +39,14 @@ typedef struct grouping {
 static bool labels_of(grouping *g, pyro_labels *out, err *e)
 {
     pyro_labels_out b = {0};
+    bool ok = true;
     for (size_t i = 0; i < g->by->n; i++) {
         str v = g->value[i];
-        if (!v.n && str_eq(g->key[i], STR("service.name"))) v = PYRO_UNKNOWN;
+        if (g->key[i].n && pyro_key_is_service(g->by->v[i]))
+            ok = ok && pyro_service_name(g->s->k, g->key[i], v, &v, e);
         if (v.n) pyro_labels_put(&b, g->by->v[i], v);
     }
-    return pyro_labels_end(&b, g->s->k, out, e);
+    return pyro_labels_end(&b, g->s->k, out, e) && ok;
 }
 
 /* ---- reading ---- */
@@ -131,6 +133,7 @@ static bool read_lines(grouping *g, const pyro_read *r, err *e)
     size_t split[BY_MAX], n = 0, left = COMBINATIONS_MAX;
     pyro_series_row one = {.s = r->first, .type = g->s->type};
     for (size_t i = 0; i < g->by->n; i++) {
+        if (pyro_key_is_service(g->by->v[i])) g->key[i] = r->service_key;
         if (g->key[i].n)
             split[n++] = i;
         else if (!pyro_series_label(g->s, &one, g->by->v[i], &g->value[i], e))

@@ -10,6 +10,7 @@
 #define SERVICE STR("service.name")
 #define SERVICE_LABEL STR("service_name")
 #define EXECUTABLE STR("process.executable.name")
+#define UNKNOWN STR("unknown_service") /* begins the name of a service without one */
 
 str pyro_copy(query *k, str s)
 {
@@ -35,6 +36,8 @@ bool pyro_check_range(int64_t start, int64_t end, err *e)
 /* ---- keys ---- */
 
 bool pyro_key_is_private(str key) { return pyro_label_is_private(key); }
+
+bool pyro_key_is_service(str key) { return str_eq(key, SERVICE_LABEL) || str_eq(key, SERVICE); }
 
 static bool load_keys(pyro_selection *s, err *e)
 {
@@ -79,20 +82,31 @@ static bool stored_label(query *k, const store_series *s, str key, str *out, err
     return ok || err_memory(e);
 }
 
-static bool service_of(query *k, const store_series *s, str *out, err *e)
+bool pyro_service_name(query *k, str service_key, str value, str *out, err *e)
 {
-    str executable;
-    if (!stored_label(k, s, SERVICE, out, e)) return false;
-    if (out->n) return true;
-    if (!stored_label(k, s, EXECUTABLE, &executable, e)) return false;
-    *out = PYRO_UNKNOWN;
-    if (!executable.n) return true;
-    size_t n = PYRO_UNKNOWN.n + 1 + executable.n;
+    *out = value;
+    if (str_eq(service_key, SERVICE)) return true;
+    *out = UNKNOWN;
+    if (!value.n) return true;
+    size_t n = UNKNOWN.n + 1 + value.n;
     char *p = arena_array(k->a, n + 1, 1);
     if (!p) return err_memory(e);
-    snprintf(p, n + 1, "unknown_service:%.*s", STR_ARG(executable));
+    snprintf(p, n + 1, "unknown_service:%.*s", STR_ARG(value));
     *out = (str){p, n};
     return true;
+}
+
+/* Sets *out to the service_name of a series and *key to the label from which it follows. */
+static bool service_of(query *k, const store_series *s, str *key, str *out, err *e)
+{
+    static const str keys[] = {SERVICE, EXECUTABLE};
+    str value = {0};
+    *key = (str){0};
+    for (size_t i = 0; !value.n && i < ARRAY_LEN(keys); i++) {
+        if (!stored_label(k, s, keys[i], &value, e)) return false;
+        if (value.n) *key = keys[i];
+    }
+    return pyro_service_name(k, *key, value, out, e);
 }
 
 static bool private_label(query *k, const pyro_type *t, str key, str *out, err *e)
@@ -106,7 +120,7 @@ bool pyro_series_label(pyro_selection *s, const pyro_series_row *r, str written,
 {
     str key;
     if (pyro_key_is_private(written)) return private_label(s->k, &r->type, written, out, e);
-    if (str_eq(written, SERVICE_LABEL)) return service_of(s->k, r->s, out, e);
+    if (pyro_key_is_service(written)) return service_of(s->k, r->s, &key, out, e);
     return pyro_key(s, written, &key, e) && stored_label(s->k, r->s, key, out, e);
 }
 
@@ -151,22 +165,32 @@ static store_op op_of(pyro_op op)
                                : STORE_NOT_LIKE;
 }
 
-/* Series without service.name are listed as unknown_service, with their executable. */
-static bool push_unknown(pyro_selection *s, const pyro_matcher *m, err *e)
+/* Sets *yes to whether the store can evaluate the matcher: it does not know the names of series
+ * without service.name, which begin with unknown_service. */
+static bool is_stored(pyro_selection *s, const pyro_matcher *m, bool *yes, err *e)
 {
-    str rest = {m->value.p + PYRO_UNKNOWN.n, m->value.n - PYRO_UNKNOWN.n};
-    if (m->op == PYRO_IS_NOT && !rest.n) return push_matcher(s, SERVICE, STORE_IS_NOT, STR(""), e);
-    if (rest.n) rest.p++, rest.n--; /* the colon */
-    return push_matcher(s, SERVICE, STORE_IS, STR(""), e) &&
-           push_matcher(s, EXECUTABLE, STORE_IS, rest, e);
+    bool unknown = m->op != PYRO_IS || !m->value.n || str_starts(m->value, UNKNOWN);
+    *yes = !pyro_key_is_private(m->key);
+    if (!pyro_key_is_service(m->key)) return true;
+    if (m->op == PYRO_LIKE &&
+        !pattern_may_begin(m->value, UNKNOWN, "selector", s->k->a, &unknown, e))
+        return false;
+    return *yes = !unknown, true;
 }
 
-static bool is_unknown(const pyro_matcher *m)
+static bool push_matchers(pyro_selection *s, bool of_service, err *e)
 {
-    str v = m->value;
-    if (!str_eq(m->key, SERVICE_LABEL) || !str_starts(v, PYRO_UNKNOWN)) return false;
-    return (m->op == PYRO_IS && (v.n == PYRO_UNKNOWN.n || v.p[PYRO_UNKNOWN.n] == ':')) ||
-           (m->op == PYRO_IS_NOT && v.n == PYRO_UNKNOWN.n);
+    for (size_t i = 0; i < s->matchers.matchers.n; i++) {
+        const pyro_matcher *m = &s->matchers.matchers.v[i];
+        bool yes;
+        str key;
+        if (pyro_key_is_service(m->key) != of_service) continue;
+        if (!is_stored(s, m, &yes, e)) return false;
+        if (!yes) continue;
+        if (!pyro_key(s, m->key, &key, e) || !push_matcher(s, key, op_of(m->op), m->value, e))
+            return false;
+    }
+    return true;
 }
 
 static bool take_matchers(pyro_selection *s, const pyro_texts *texts, err *e)
@@ -174,16 +198,9 @@ static bool take_matchers(pyro_selection *s, const pyro_texts *texts, err *e)
     for (size_t i = 0; i < texts->n; i++)
         if (!pyro_selector_add(&s->matchers, texts->v[i], s->k->a, e))
             return pyro_request_name(&s->k->call->r, texts, i, e);
-    for (size_t i = 0; i < s->matchers.matchers.n; i++) {
-        const pyro_matcher *m = &s->matchers.matchers.v[i];
-        str key;
-        if (pyro_key_is_private(m->key)) continue;
-        if (is_unknown(m)
-                ? !push_unknown(s, m, e)
-                : !pyro_key(s, m->key, &key, e) || !push_matcher(s, key, op_of(m->op), m->value, e))
-            return false;
-    }
-    return true;
+    if (!push_matchers(s, true, e)) return false;
+    s->n_service = s->own.n;
+    return push_matchers(s, false, e);
 }
 
 bool pyro_names_type(const pyro_matcher *m)
@@ -193,18 +210,19 @@ bool pyro_names_type(const pyro_matcher *m)
            (str_eq(m->key, PYRO_METRIC_NAME) && m->value.n && memchr(m->value.p, ':', m->value.n));
 }
 
-/* Evaluates the matchers on labels that the type determines. */
-static bool accepts(pyro_selection *s, const pyro_type *t, bool *yes, err *e)
+/* Evaluates the matchers on labels that are derived from a series. */
+static bool accepts(pyro_selection *s, const pyro_type *t, str service, bool *yes, err *e)
 {
     *yes = true;
     for (size_t i = 0; *yes && i < s->matchers.matchers.n; i++) {
         const pyro_matcher *m = &s->matchers.matchers.v[i];
-        str value;
-        if (!pyro_key_is_private(m->key)) continue;
-        if (!private_label(s->k, t, pyro_names_type(m) ? STR("__profile_type__") : m->key, &value,
-                           e) ||
-            !pyro_matcher_accepts(m, value, yes, e))
-            return false;
+        str value = service, key = pyro_names_type(m) ? STR("__profile_type__") : m->key;
+        if (pyro_key_is_private(key)) {
+            if (!private_label(s->k, t, key, &value, e)) return false;
+        } else if (!pyro_key_is_service(key)) {
+            continue;
+        }
+        if (!pyro_matcher_accepts(m, value, yes, e)) return false;
     }
     return true;
 }
@@ -216,16 +234,43 @@ static int by_text(const void *a, const void *b)
     return str_cmp(*(const str *)a, *(const str *)b);
 }
 
-/* Sets v[0 .. *n) to the services that have CPU time, sorted: their samples stay a count. */
-static bool cpu_services(pyro_selection *s, const store_series_list *all, str *v, size_t *n, err *e)
+static bool list_series(pyro_selection *s, size_t n_matchers, str type, store_series_list *out,
+                        err *e)
 {
-    for (size_t i = 0; i < all->n; i++) {
-        const store_series *x = &all->v[i];
-        if (!str_eq(x->type, STR("cpu")) || !str_eq(x->unit, STR("nanoseconds"))) continue;
-        if (!service_of(s->k, x, &v[*n], e)) return false;
-        ++*n;
+    query *k = s->k;
+    store_read_result scanned;
+    store_budget b = query_budget(k, 4);
+    store_selector q = {.matchers = s->own.v,
+                        .n_matchers = n_matchers,
+                        .type = type,
+                        .start = s->start,
+                        .end = s->end};
+    if (!store_list_series(k->store, &q, &b, k->a, out, &scanned, e)) return false;
+    query_spent(k, &scanned);
+    return true;
+}
+
+/* Sets *v and *n to the services that have CPU time, sorted: their samples stay a count.  Matchers on
+ * other labels do not count, because they must not change the ids of the series that they select. */
+static bool cpu_services(pyro_selection *s, const store_series_list *all, str **v, size_t *n,
+                         err *e)
+{
+    static const str type = STR("cpu"), unit = STR("nanoseconds");
+    store_series_list cpu = *all;
+    bool sampled = false;
+    for (size_t i = 0; i < all->n; i++) sampled |= str_eq(all->v[i].type, STR("samples"));
+    if (sampled && s->own.n > s->n_service &&
+        !list_series(s, s->n_service, STR("cpu/nanoseconds"), &cpu, e))
+        return false;
+    *v = arena_new(s->k->a, str, cpu.n + 1);
+    if (!*v) return err_memory(e);
+    for (size_t i = 0; i < cpu.n; i++) {
+        const store_series *x = &cpu.v[i];
+        str key;
+        if (!str_eq(x->type, type) || !str_eq(x->unit, unit)) continue;
+        if (!service_of(s->k, x, &key, *v + (*n)++, e)) return false;
     }
-    if (*n) qsort(v, *n, sizeof *v, by_text);
+    if (*n) qsort(*v, *n, sizeof **v, by_text);
     return true;
 }
 
@@ -238,11 +283,11 @@ static bool type_series(pyro_selection *s, const store_series_list *all, typed *
 {
     query *k = s->k;
     size_t n_cpu = 0;
-    str *cpu = arena_new(k->a, str, all->n + 1);
-    if (!cpu) return err_memory(e);
-    if (!cpu_services(s, all, cpu, &n_cpu, e)) return false;
+    str *cpu;
+    if (!cpu_services(s, all, &cpu, &n_cpu, e)) return false;
     for (size_t i = 0; i < all->n; i++) {
         const store_series *x = &all->v[i];
+        pyro_series_row *r = &v[i].row;
         str service;
         pyro_source from = {.type = x->type,
                             .unit = x->unit,
@@ -250,13 +295,14 @@ static bool type_series(pyro_selection *s, const store_series_list *all, typed *
                             .period_unit = x->period_unit,
                             .period = x->period,
                             .scope = x->scope->name};
-        v[i].row.s = x;
-        if (!service_of(k, x, &service, e) || !stored_label(k, x, PYRO_METRIC_NAME, &from.name, e))
+        r->s = x;
+        if (!service_of(k, x, &r->service_key, &service, e) ||
+            !stored_label(k, x, PYRO_METRIC_NAME, &from.name, e))
             return false;
         from.has_cpu_time = bsearch(&service, cpu, n_cpu, sizeof *cpu, by_text) != NULL;
-        if (!pyro_type_of(&from, k->a, &v[i].row.type, &v[i].row.scale, e)) return false;
-        bool same = !s->type.name.n || pyro_type_eq(&v[i].row.type, &s->type);
-        if (!accepts(s, &v[i].row.type, &v[i].selected, e)) return false;
+        if (!pyro_type_of(&from, k->a, &r->type, &r->scale, e)) return false;
+        bool same = !s->type.name.n || pyro_type_eq(&r->type, &s->type);
+        if (!accepts(s, &r->type, service, &v[i].selected, e)) return false;
         v[i].selected &= same;
     }
     return true;
@@ -269,88 +315,60 @@ static bool same_stored_type(const store_series *a, const store_series *b)
     return str_eq(a->type, b->type) && str_eq(a->unit, b->unit);
 }
 
-static bool is_ours(const typed *x, const typed *first)
+/* Returns whether a series belongs to the read. */
+static bool is_read(const pyro_read *r, const pyro_series_row *x)
 {
-    return x->selected && x->row.scale == first->row.scale;
+    return r->scale == x->scale && str_eq(r->service_key, x->service_key) &&
+           same_stored_type(r->first, x->s);
 }
 
-static void put_quoted(buf *b, str s)
+/* Restricts the read to its series, unless its type selects them and no others. */
+static bool restrict_read(pyro_selection *s, const typed *v, size_t n, pyro_read *r, err *e)
 {
-    static const str special = STR("\\^$.|?*+()[]{}");
-    for (size_t i = 0; i < s.n; i++) {
-        if (memchr(special.p, s.p[i], special.n)) buf_putc(b, '\\');
-        buf_putc(b, s.p[i]);
-    }
-}
-
-/* Returns whether the name that the sender gave distinguishes the selected series from the others of
- * the stored type. */
-static bool is_named(pyro_selection *s, const typed *v, size_t n, const typed *first, str *name,
-                     bool *yes, err *e)
-{
-    *yes = true;
-    if (!stored_label(s->k, first->row.s, PYRO_METRIC_NAME, name, e)) return false;
+    store_series_list *only = arena_new(s->k->a, store_series_list, 1);
+    bool mixed = !r->q.type.n;
+    if (!only) return err_memory(e);
     for (size_t i = 0; i < n; i++) {
-        str other;
-        if (!same_stored_type(v[i].row.s, first->row.s)) continue;
-        if (!stored_label(s->k, v[i].row.s, PYRO_METRIC_NAME, &other, e)) return false;
-        *yes &= str_eq(*name, other) == is_ours(&v[i], first);
+        if (!same_stored_type(v[i].row.s, r->first)) continue;
+        if (!v[i].selected || !is_read(r, &v[i].row)) {
+            mixed = true;
+            continue;
+        }
+        store_series *x = vec_push(s->k->a, only);
+        if (!x) return err_memory(e);
+        *x = *v[i].row.s;
     }
+    if (mixed) r->q.series = only;
     return true;
 }
 
-/* Some series of the stored type do not belong to the read: restricts it to the name that all
- * selected series have, or else to their services. */
-static bool restrict_read(pyro_selection *s, const typed *v, size_t n, const typed *first,
-                          store_matcher *out, err *e)
-{
-    buf services = {0};
-    str name, service;
-    bool named, ok = true, more = false;
-    if (!is_named(s, v, n, first, &name, &named, e)) return false;
-    *out = (store_matcher){PYRO_METRIC_NAME, STORE_IS, name};
-    if (named) return true;
-    for (size_t i = 0; ok && i < n; i++) {
-        if (!same_stored_type(v[i].row.s, first->row.s) || !is_ours(&v[i], first)) continue;
-        ok = stored_label(s->k, v[i].row.s, SERVICE, &service, e);
-        if (more) buf_putc(&services, '|');
-        more = true;
-        if (ok) put_quoted(&services, service);
-    }
-    *out = (store_matcher){SERVICE, STORE_LIKE, pyro_copy(s->k, buf_view(&services))};
-    ok = ok && !services.failed && out->value.p;
-    buf_free(&services);
-    return ok || err_memory(e);
-}
-
-static bool push_read(pyro_selection *s, const typed *v, size_t n, const typed *first, err *e)
+static bool push_read(pyro_selection *s, const typed *v, size_t n, const pyro_series_row *first,
+                      err *e)
 {
     query *k = s->k;
-    const store_series *x = first->row.s;
-    bool mixed = false;
-    for (size_t i = 0; i < n; i++)
-        mixed |= same_stored_type(v[i].row.s, x) && !is_ours(&v[i], first);
-    store_matcher *own = arena_new(k->a, store_matcher, s->own.n + 1);
-    char *type = arena_array(k->a, x->type.n + x->unit.n + 2, 1);
+    const store_series *x = first->s;
+    const size_t size = x->type.n + x->unit.n + 2;
+    char *type = arena_array(k->a, size, 1);
     pyro_read *r = vec_push(k->a, &s->reads);
-    if (!own || !type || !r) return err_memory(e);
-    if (s->own.n) memcpy(own, s->own.v, s->own.n * sizeof *own);
-    snprintf(type, x->type.n + x->unit.n + 2, "%.*s/%.*s", STR_ARG(x->type), STR_ARG(x->unit));
-    r->q = (store_selector){.matchers = own,
-                            .n_matchers = s->own.n,
-                            .type = {type, x->type.n + x->unit.n + 1},
-                            .start = s->start,
-                            .end = s->end};
-    r->scale = first->row.scale;
-    r->first = x;
-    return !mixed || restrict_read(s, v, n, first, &own[r->q.n_matchers++], e);
+    if (!type || !r) return err_memory(e);
+    snprintf(type, size, "%.*s/%.*s", STR_ARG(x->type), STR_ARG(x->unit));
+    *r = (pyro_read){.q = {.matchers = s->own.v,
+                           .n_matchers = s->own.n,
+                           .type = {type, size - 1},
+                           .start = s->start,
+                           .end = s->end},
+                     .scale = first->scale,
+                     .service_key = first->service_key,
+                     .first = x};
+    if (x->type.n && memchr(x->type.p, '/', x->type.n))
+        r->q.type = (str){0}; /* it would end there */
+    return restrict_read(s, v, n, r, e);
 }
 
-static bool is_read(const pyro_selection *s, const pyro_series_row *r)
+static bool has_read(const pyro_selection *s, const pyro_series_row *x)
 {
     for (size_t i = 0; i < s->reads.n; i++)
-        if (s->reads.v[i].scale == r->scale && same_stored_type(s->reads.v[i].first, r->s))
-            return true;
+        if (is_read(&s->reads.v[i], x)) return true;
     return false;
 }
 
@@ -361,7 +379,7 @@ static bool take_reads(pyro_selection *s, const typed *v, size_t n, err *e)
         pyro_series_row *r = vec_push(s->k->a, &s->series);
         if (!r) return err_memory(e);
         *r = v[i].row;
-        if (!is_read(s, r) && !push_read(s, v, n, &v[i], e)) return false;
+        if (!has_read(s, r) && !push_read(s, v, n, r, e)) return false;
     }
     return true;
 }
@@ -383,19 +401,14 @@ bool pyro_select(query *k, const pyro_texts *texts, str type_id, int64_t start, 
                  pyro_selection *out, err *e)
 {
     store_series_list all = {0};
-    store_read_result scanned;
-    store_budget b = query_budget(k, 4);
     *out = (pyro_selection){.k = k};
     if ((type_id.n && !pyro_type_parse(type_id, &out->type, e)) || !pyro_check_range(start, end, e))
         return false;
     out->start = (uint64_t)start * NS_PER_MS;
     out->end = (uint64_t)end * NS_PER_MS;
     if (!take_matchers(out, texts, e)) return false;
-    store_selector q = {
-        .matchers = out->own.v, .n_matchers = out->own.n, .start = out->start, .end = out->end};
     if (out->start == out->end) return true; /* an empty range */
-    if (!store_list_series(k->store, &q, &b, k->a, &all, &scanned, e)) return false;
-    query_spent(k, &scanned);
+    if (!list_series(out, out->own.n, (str){0}, &all, e)) return false;
     typed *v = arena_new(k->a, typed, all.n + 1);
     if (!v) return err_memory(e);
     return type_series(out, &all, v, e) && take_reads(out, v, all.n, e);

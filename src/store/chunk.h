@@ -9,7 +9,7 @@ typedef struct profile_facts {
     uint64_t n_bytes;  /* of the item */
     str sender, recognised, ledger;
     content_key key;
-    bool skip; /* a duplicate: reads skip it */
+    bool skip; /* a duplicate, or its series is not selected: reads skip it */
 } profile_facts;
 
 typedef struct chunk {

@@ -54,7 +54,17 @@ void filter_close(filter *f)
     arena_free(&f->a);
     arena_free(&f->memory);
     buf_free(&f->scratch);
+    series_index_free(&f->series);
     *f = (filter){0};
+}
+
+bool filter_index_series(filter *f, uint64_t seed, err *e)
+{
+    const store_series_list *l = f->q.series;
+    f->a.seed = seed;
+    for (uint32_t i = 0; l && i < l->n; i++)
+        if (!series_index_add(&f->series, &f->a, l, i)) return err_memory(e);
+    return true;
 }
 
 bool filter_dict(filter *f, const model *m, err *e)
@@ -118,6 +128,16 @@ bool filter_type(const filter *f, str type, str unit)
 {
     bool open = !f->type.n && !f->unit.p; /* "/" selects profiles without a type */
     return (open || str_eq(f->type, type)) && (!f->unit.p || str_eq(f->unit, unit));
+}
+
+bool filter_has_series(filter *f, const dict *d, const resource *r, const scope *s,
+                       const profile *p, bool *yes, err *e)
+{
+    uint32_t at = 0;
+    const store_series of = series_of_profile(d, r, s, p);
+    if (f->q.series && !series_index_find(&f->series, f->q.series, &of, &at)) return err_memory(e);
+    *yes = at != SERIES_ABSENT;
+    return true;
 }
 
 /* Returns 1: the attribute has another key, 2: it matches, 3: it does not match; 0: failure. */

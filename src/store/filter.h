@@ -7,6 +7,7 @@
 #include "store/store.h"
 #include "base/buf.h"
 #include "query/pattern.h"
+#include "store/series_index.h"
 
 /* Returns the value as label text: a view of the value or of `scratch`. */
 str label_text(const any *v, buf *scratch);
@@ -32,14 +33,19 @@ typedef struct filter {
     filter_rule rules[FILTER_MATCHERS];
     size_t n_rules;
     bool needs_links;
-    arena a;      /* for patterns */
-    arena memory; /* for by_attribute */
+    series_index series; /* of q.series */
+    arena a;             /* for patterns and the index */
+    arena memory;        /* for by_attribute */
     buf scratch;
     const model *m; /* the model with the current dictionary */
 } filter;
 
 NODISCARD bool filter_open(filter *f, const store_selector *q, err *e);
 void filter_close(filter *f);
+
+/* Indexes q.series. The seed is random, because senders choose what identifies a series. The caller
+ * calls it once before filter_has_series. ERR_MEMORY. */
+NODISCARD bool filter_index_series(filter *f, uint64_t seed, err *e);
 
 /* Sets the dictionary for the following calls. Fails with ERR_MEMORY. */
 NODISCARD bool filter_dict(filter *f, const model *m, err *e);
@@ -55,6 +61,10 @@ typedef uint64_t filter_open_rules;
 NODISCARD bool filter_envelope(filter *f, const resource *r, const scope *s,
                                filter_open_rules *open, err *e);
 NODISCARD bool filter_type(const filter *f, str type, str unit);
+/* Sets *yes to whether q.series has the series of this profile. Types and units of p are strings of
+ * d. ERR_MEMORY. */
+NODISCARD bool filter_has_series(filter *f, const dict *d, const resource *r, const scope *s,
+                                 const profile *p, bool *yes, err *e);
 /* Evaluates matchers that filter_envelope left undecided. */
 NODISCARD bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e);
 /* Evaluates the rest for a sample, or for a profile without samples (s NULL). */

@@ -23,6 +23,7 @@ bool scan_open(scan *k, const store_selector *q, const store_budget *b, store_re
 
 void scan_close(scan *k, const world *w)
 {
+    k->result->n_compared += k->f.series.n_compared;
     filter_close(&k->f);
     k->result->n_samples = k->n_found;
     if (k->n_large && !k->result->partial) {
@@ -136,7 +137,10 @@ static bool scan_series(reader *r, scan *k, day *d, const day_series *s, err *e)
     if (!filter_envelope(&k->f, &s->s.resource, &s->s.scope, &open, e)) return false;
     if (open == FILTER_NO) return true;
     bool may;
-    if (!filter_series(&k->f, d->t.lists.v, &s->s.profile_lists, &s->s.lists, open, &may, e))
+    const profile head = series_head_profile(&s->s.head);
+    if (!filter_has_series(&k->f, &d->t.m.dict, &s->s.resource, &s->s.scope, &head, &may, e))
+        return false;
+    if (may && !filter_series(&k->f, d->t.lists.v, &s->s.profile_lists, &s->s.lists, open, &may, e))
         return false;
     if (!may) return true;
     sqlite3_stmt *q = day_blocks(d, s, k->f.q.start, k->f.q.end, e);
@@ -175,6 +179,21 @@ static bool decode(reader *r, scan *k, const item *x, model *m)
     return false;
 }
 
+/* Marks the profiles of an item whose series are not selected. Those of a block have one series,
+ * which scan_series checks. */
+static bool skip_series(scan *k, const model *m, profile_facts *f, err *e)
+{
+    for (size_t i = 0; k->f.q.series && i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        const scope *s = &m->scopes.v[p->scope];
+        bool yes;
+        if (!filter_has_series(&k->f, &m->dict, &m->resources.v[s->resource], s, p, &yes, e))
+            return false;
+        f[i].skip |= !yes;
+    }
+    return true;
+}
+
 static bool scan_item(reader *r, scan *k, const raw_item *x, err *e)
 {
     model m;
@@ -192,7 +211,8 @@ static bool scan_item(reader *r, scan *k, const raw_item *x, err *e)
                                .ledger = x->x.ledger,
                                .key = item_key(&x->x, i),
                                .skip = item_skips(&x->x, i)};
-    return filter_dict(&k->f, &m, e) && (!k->dict || k->dict(k->ctx, &m, e)) &&
+    return skip_series(k, &m, f, e) && filter_dict(&k->f, &m, e) &&
+           (!k->dict || k->dict(k->ctx, &m, e)) &&
            k->chunk(k->ctx, &(chunk){.m = &m, .facts = f, .first = x->x.first, .last = x->x.last},
                     e) &&
            (!k->dict || k->dict(k->ctx, NULL, e));
@@ -230,6 +250,7 @@ static void on_missing(void *ctx, const manifest_file *entry, uint64_t items, co
 
 bool reader_scan(reader *r, scan *k, err *e)
 {
+    if (!filter_index_series(&k->f, r->o.seed, e)) return false;
     reader_missing(r, on_missing, k);
     if (r->listed.lost_items)
         on_missing(k, NULL, r->listed.lost_items, "items of the journal are lost");

@@ -2,6 +2,7 @@
  * read; otherwise the profiles are decoded. */
 #include "store/result.h"
 
+#include "store/series_index.h"
 #include "base/ban.h"
 
 /* ---- series ---- */
@@ -11,7 +12,7 @@ typedef struct listing {
     arena *a;
     builder copy; /* for resources, scopes and texts */
     store_series_list *series;
-    hash_index by_series;
+    series_index by_identity;
     const day_series *last; /* the last series: blocks of a series are adjacent */
     size_t last_at;
     /* labels */
@@ -28,58 +29,32 @@ typedef struct listing {
 
 static str copy_text(listing *x, str s) { return builder_copy_str(&x->copy, s); }
 
-static bool same_series(const store_series *s, const resource *r, const scope *c, const model *m,
-                        const profile *p)
-{
-    const str *text = m->dict.strings.v;
-    return s->period == p->period && str_eq(s->type, text[p->sample_type.type]) &&
-           str_eq(s->unit, text[p->sample_type.unit]) &&
-           str_eq(s->period_type, text[p->period_type.type]) &&
-           str_eq(s->period_unit, text[p->period_type.unit]) && resource_equal(s->resource, r) &&
-           scope_equal(s->scope, c);
-}
-
-static uint64_t hash_series(listing *x, const resource *r, const scope *c, const model *m,
-                            const profile *p)
-{
-    buf_reset(&x->scratch);
-    put_resource(&x->scratch, r);
-    put_scope(&x->scratch, c);
-    put_str(&x->scratch, m->dict.strings.v[p->sample_type.type]);
-    put_str(&x->scratch, m->dict.strings.v[p->sample_type.unit]);
-    put_str(&x->scratch, m->dict.strings.v[p->period_type.type]);
-    put_str(&x->scratch, m->dict.strings.v[p->period_type.unit]);
-    put_signed(&x->scratch, p->period);
-    return hash_bytes(x->scratch.p, x->scratch.n, x->by_series.seed);
-}
-
 /* Returns the index of a profile's series in the list, adding it if necessary; UINT32_MAX when out
  * of memory. */
 static uint32_t series_of(listing *x, const resource *r, const scope *c, const model *m,
                           const profile *p)
 {
-    if (!hash_index_room(&x->by_series, x->a)) return UINT32_MAX;
-    uint64_t h = hash_series(x, r, c, m, p);
-    uint32_t slot = hash_first(&x->by_series, h);
-    for (uint32_t at; hash_next(&x->by_series, &slot, h, &at); slot++) {
-        x->k.result->n_compared++;
-        if (same_series(&x->series->v[at], r, c, m, p)) return at;
-    }
-    const str *text = m->dict.strings.v;
+    const store_series like = series_of_profile(&m->dict, r, c, p);
+    uint32_t at;
+    if (!series_index_find(&x->by_identity, x->series, &like, &at)) return UINT32_MAX;
+    if (at != SERIES_ABSENT) return at;
     resource *own_r = arena_new(x->a, resource, 1);
     scope *own_c = arena_new(x->a, scope, 1);
     store_series *s = own_r && own_c ? vec_push(x->a, x->series) : NULL;
     if (!s) return UINT32_MAX;
     *own_r = *builder_resource(&x->copy, r);
     *own_c = *builder_scope(&x->copy, c);
-    *s =
-        (store_series){.resource = own_r, .scope = own_c, .period = p->period, .first = UINT64_MAX};
-    s->type = copy_text(x, text[p->sample_type.type]);
-    s->unit = copy_text(x, text[p->sample_type.unit]);
-    s->period_type = copy_text(x, text[p->period_type.type]);
-    s->period_unit = copy_text(x, text[p->period_type.unit]);
-    hash_put(&x->by_series, slot, h, (uint32_t)(x->series->n - 1));
-    return x->copy.failed || x->scratch.failed ? UINT32_MAX : (uint32_t)(x->series->n - 1);
+    *s = (store_series){.resource = own_r,
+                        .scope = own_c,
+                        .type = copy_text(x, like.type),
+                        .unit = copy_text(x, like.unit),
+                        .period_type = copy_text(x, like.period_type),
+                        .period_unit = copy_text(x, like.period_unit),
+                        .period = like.period,
+                        .first = UINT64_MAX};
+    at = (uint32_t)(x->series->n - 1);
+    return !x->copy.failed && series_index_add(&x->by_identity, x->a, x->series, at) ? at
+                                                                                     : UINT32_MAX;
 }
 
 static void widen(store_series *s, uint64_t first, uint64_t last, uint64_t n_profiles,
@@ -138,6 +113,8 @@ static bool go(reader *r, listing *x, err *e)
     bool ok = reader_begin(r, e) && reader_scan(r, &x->k, e);
     reader_end(r);
     scan_close(&x->k, r->world);
+    x->k.result->n_compared += x->by_identity.n_compared;
+    series_index_free(&x->by_identity);
     buf_free(&x->scratch);
     return ok;
 }

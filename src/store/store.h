@@ -178,6 +178,18 @@ typedef struct store_matcher {
     str value;
 } store_matcher;
 
+/* A series is identified by resource, scope, type and period. */
+typedef struct store_series {
+    const resource *resource; /* with attributes, without scopes */
+    const scope *scope;
+    str type, unit, period_type, period_unit;
+    int64_t period;
+    uint64_t first, last; /* times of all stored observations */
+    uint64_t n_profiles, n_samples;
+} store_series;
+
+typedef VEC(store_series) store_series_list;
+
 /* The zero value selects everything. The time of an observation is its timestamp. The time of a
  * sample without timestamps is the start of its profile, or without a start the arrival. A sample
  * whose values and timestamps do not pair up has the time of its first timestamp. */
@@ -187,6 +199,9 @@ typedef struct store_selector {
     str type;            /* "cpu", "cpu/nanoseconds", "/" for profiles without a type; empty: any */
     uint64_t start, end; /* Unix ns, [start, end); 0: open */
     const uint8_t *trace_id, *span_id, *profile_id; /* 16, 8 and 16 bytes; NULL: any */
+    /* Only these series, such as a part of what store_list_series lists; NULL: any. Times and counts
+     * in the list are ignored. */
+    const store_series_list *series;
 } store_selector;
 
 /* Parses  cpu/nanoseconds{service.name="checkout", thread.name=~"worker.*"}  ; both parts are
@@ -277,16 +292,6 @@ NODISCARD bool store_read_pieces(store_reader *r, const store_selector *q, const
                                  arena *a, store_each *each, void *ctx, model *shared,
                                  store_read_result *result, err *e);
 
-typedef struct store_series {
-    const resource *resource; /* with attributes, without scopes */
-    const scope *scope;
-    str type, unit, period_type, period_unit;
-    int64_t period;
-    uint64_t first, last; /* times of all stored observations */
-    uint64_t n_profiles, n_samples;
-} store_series;
-
-typedef VEC(store_series) store_series_list;
 /* Lists the series that have blocks in the range and match by resource, scope, profile and sample
  * attributes. Counts are of whole blocks. */
 NODISCARD bool store_list_series(store_reader *r, const store_selector *q, const store_budget *b,

@@ -6,6 +6,7 @@ import collections
 def tree_of(sides):
     """{path: ([total of each side], [self of each side])}, without nodes whose totals are 0."""
     total, own = collections.defaultdict(lambda: [0] * len(sides)), collections.defaultdict(lambda: [0] * len(sides))
+    total[()] = [0] * len(sides)   # there is always a root
     for i, stacks in enumerate(sides):
         for names, value in stacks:
             own[tuple(names)][i] += value

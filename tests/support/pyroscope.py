@@ -27,8 +27,8 @@ sys.path.insert(0, work)
 import profile_pb2  # noqa: E402  pylint: disable=wrong-import-position
 import querier_pb2  # noqa: E402  pylint: disable=wrong-import-position
 
-# A sample: names from the root, value in the unit of the type, time in ns. `type` is what Pyroscope calls it.
-Row = collections.namedtuple('Row', 'service type names value time thread trace span profile region')
+# A sample: names from the root, value in the unit of the type, time in ns. `service` and `type` are what Pyroscope calls them.
+Row = collections.namedtuple('Row', 'service type names value time thread trace span profile region version series')
 
 NAMES = ['main', 'serve', 'parse', 'render', 'json.Marshal', 'std::sort<int>', 'caf\u00e9', 'gc']
 TRACE, SPANS = bytes(range(1, 17)), [bytes([k] * 8) for k in (1, 2, 3)]
@@ -71,17 +71,21 @@ class Message:
     def attribute(self, key, value):
         return self.entry('attribute_table', (key, value), key_strindex=self.string(key), value=otlp.AnyValue(string_value=value))
 
-    def profile(self, resource, kind, period, rows, profile_id, values=None):
-        """values: the stored value of each row; by default its own."""
+    def profile(self, resource, scope, kind, period, rows, profile_id, values=None):
+        """All rows have one version. values: the stored value of each row; by default its own."""
         r = self.m.resource_profiles.add()
         for key, value in resource.items():
             r.resource.attributes.add(key=key, value=otlp.AnyValue(string_value=value))
         first, last = min(x.time for x in rows), max(x.time for x in rows)
-        p = r.scope_profiles.add().profiles.add(profile_id=profile_id, time_unix_nano=first, duration_nano=last - first + 1)
+        of = r.scope_profiles.add()
+        of.scope.name = scope
+        p = of.profiles.add(profile_id=profile_id, time_unix_nano=first, duration_nano=last - first + 1)
         p.sample_type.type_strindex, p.sample_type.unit_strindex = self.string(kind[0]), self.string(kind[1])
         if period:
             p.period_type.type_strindex, p.period_type.unit_strindex = self.string(period[0]), self.string(period[1])
             p.period = period[2]
+        if rows[0].version:
+            p.attribute_indices.append(self.attribute('version', rows[0].version))
         for x, value in zip(rows, values or [x.value for x in rows], strict=True):
             s = p.samples.add(stack_index=self.stack(x.names), values=[value], timestamps_unix_nano=[x.time])
             if x.thread:
@@ -99,6 +103,7 @@ class Known:
         self.start = int(time.time() - 900) * 1000 // STEP * STEP   # ms
         self.end = self.start + 20 * STEP
         self.rows, self.message, self.n = [], Message(), 0
+        self.covered = {}   # by profile: [start, end) ns
         cpu, space = ('cpu', 'nanoseconds', 10000000), ('space', 'bytes', 524288)
         for service, region in (('x', 'eu'), ('y', 'us')):
             for _ in range(3):
@@ -109,21 +114,52 @@ class Known:
         self.add('', 'us', OFF_CPU, ('off_cpu', 'nanoseconds'), None, 30)
         self.add('edge', 'us', CPU, ('cpu', 'nanoseconds'), cpu, 3, times=[self.start * 10**6, (self.start + STEP) * 10**6,
                                                                           (self.start + STEP + 1) * 10**6])
+        self.add_alike(cpu)
+        self.add_names(cpu)
 
-    def add(self, service, region, kind, stored, period, n, scale=1, times=None):
+    def add_alike(self, cpu):
+        """Series of one service and one stored type that have different ids, or different periods by which samples are multiplied."""
+        samples, wall, slow = ('samples', 'count'), ('wall', 'nanoseconds'), (*cpu[:2], 2 * cpu[2])
+        for name in ('mutex', 'block'):
+            self.add('locks', 'us', name + ':contentions:count:contentions:count', ('contentions', 'count'), ('contentions', 'count', 1), 10,
+                     scope='go/' + name)
+        self.add('both', 'us', CPU, samples, cpu, 10, scale=cpu[2])
+        self.add('both', 'us', 'wall:samples:count:wall:nanoseconds', samples, (*wall, cpu[2]), 10)
+        self.add('fleet', 'us', CPU, samples, cpu, 10, scale=cpu[2], version='v1')
+        self.add('fleet', 'us', CPU, samples, slow, 10, scale=slow[2], version='v2')
+        self.add('walls', 'us', 'wall:wall:nanoseconds:cpu:nanoseconds', wall, cpu, 10, threads=('',))
+        self.add('walls', 'us', 'wall:wall:nanoseconds:wall:nanoseconds', wall, None, 10, threads=('',))
+        self.add('slash', 'us', 'http/requests:http/requests:count:http/requests:count', ('http/requests', 'count'), None, 10)
+        # the samples of a service that has CPU time stay a count, also where only they match
+        self.add('timed', 'eu', CPU, ('cpu', 'nanoseconds'), cpu, 10)
+        self.add('timed', 'us', 'process_cpu:samples:count:cpu:nanoseconds', samples, cpu, 10)
+
+    def add_names(self, cpu):
+        """Services without a name, and one whose sender gave it such a name."""
+        self.add('unknown_service:java', 'us', CPU, ('cpu', 'nanoseconds'), cpu, 10)
+        self.add('', 'us', CPU, ('cpu', 'nanoseconds'), cpu, 10, executable='java')
+        self.add('', 'us', CPU, ('cpu', 'nanoseconds'), cpu, 10)
+        self.add('', 'us', CPU, ('cpu', 'nanoseconds'), cpu, 10, executable='')
+        self.add('', 'us', CPU, ('samples', 'count'), cpu, 10, scale=cpu[2], executable='other')
+
+    def add(self, service, region, kind, stored, period, n, scale=1, times=None, scope='', executable='tool', threads=('w', 'v'), version=''):
         rng, rows = self.rng, []
+        resource = {'service.name': service, 'region': region, 'k8s.pod.name': 'pod-' + service} if service else {'region': region}
+        if not service and executable:
+            resource['process.executable.name'] = executable
+        shown = service or 'unknown_service' + (':' + executable if executable else '')
         self.n += 1
         profile_id = bytes([self.n] * 16)
         for i in range(n):
             # the middle of a ms between edges
             at = times[i] if times else (self.start + rng.randrange(20) * STEP + rng.randrange(1, STEP)) * 10**6 - 500000
-            span = rng.choice(SPANS + [b'']) if service == 'x' and kind == CPU else b''
+            span = rng.choice(SPANS + [b'']) if service != 'y' else b''
             names = tuple(['main'] + [rng.choice(NAMES) for _ in range(rng.randrange(7))])
-            rows.append(Row(service or 'unknown_service:tool', kind, names, rng.randrange(1, 10**6) * scale, at, rng.choice(['w', 'v']), TRACE, span, profile_id,
-                            region))
+            rows.append(Row(shown, kind, names, rng.randrange(1, 10**6) * scale, at, rng.choice(threads), TRACE, span, profile_id, region, version,
+                            (service, shown, region, stored, period, scope)))
         self.rows += rows
-        resource = {'service.name': service, 'region': region, 'k8s.pod.name': 'pod-' + service} if service else {'process.executable.name': 'tool', 'region': region}
-        self.message.profile(resource, stored, period, rows, profile_id, [x.value // scale for x in rows])
+        self.covered[profile_id] = min(x.time for x in rows), max(x.time for x in rows) + 1
+        self.message.profile(resource, scope, stored, period, rows, profile_id, [x.value // scale for x in rows])
 
     def select(self, kind=None, start=None, end=None, **wanted):
         """Rows in [start, end) ms."""
@@ -148,8 +184,7 @@ class Known:
         """The number of profiles in (edge - step, edge] ms: each counts by the share of its time."""
         n, first, last = 0, (edge - step) * 10**6 + 1, edge * 10**6 + 1
         for profile in {x.profile for x in rows}:
-            times = [x.time for x in rows if x.profile == profile]
-            start, end = min(times), max(times) + 1
+            start, end = self.covered[profile]
             n += max(0, min(end, last) - max(start, first)) / (end - start)
         return n
 

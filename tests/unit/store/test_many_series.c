@@ -109,8 +109,29 @@ static void check_lists(store *s, size_t n)
     arena_free(&a);
 }
 
+/* Reads half of the series by a list of them. */
+static void check_half(store *s, size_t n)
+{
+    arena a = {0};
+    store_series_list l;
+    store_read_result x;
+    model m;
+    err e = {0};
+    const store_read_opts o = {.by_series = true, .by_reading = true};
+    assert_ok(store_list_series(store_own_reader(s), &(store_selector){0}, NULL, &a, &l, &x, &e),
+              &e);
+    l.n /= 2;
+    assert_ok(
+        store_read_sums(store_own_reader(s), &(store_selector){.series = &l}, &o, &a, &m, &x, &e),
+        &e);
+    assert_int_equal(x.n_series, n / 2);
+    assert_true(x.n_compared <= 2 * n);
+    arena_free(&a);
+}
+
 static void check_all(store *s, size_t n, int64_t sum)
 {
+    check_half(s, n);
     check_sums(s, &(store_read_opts){.by_series = true}, n, n, sum);
     check_sums(s, &(store_read_opts){.by_series = true, .by_reading = true}, n, 1, sum);
     check_sums(s, &(store_read_opts){0}, n, 1, sum);
