@@ -24,8 +24,8 @@ typedef struct table_key {
 
 typedef struct table_memory {
     size_t n_words;
-    /* Maps words for a table that is written, so that the other tables are no resident memory of this
-     * process.  Returns NULL when that is not possible. */
+    /* Maps words for a table that is written, so that the other tables do not count as resident
+     * memory of this process.  Returns NULL when that is not possible. */
     uint64_t *(*map)(void *ctx, size_t first, size_t n);
     void (*unmap)(void *ctx, uint64_t *words, size_t first, size_t n);
     struct bpf_table *slots;

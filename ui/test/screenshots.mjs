@@ -15,7 +15,7 @@ const to = process.argv[2] ?? join(src, 'docs', 'img'),
     JOB = 'while [ $SECONDS -lt 60 ]; do "$0" flame "$1" --to svg -o /dev/null; "$0" top "$1" >/dev/null; sleep 0.2; done',
     WORDS = 'while [ $SECONDS -lt 60 ]; do seq 40000 | sort -R | sha256sum >/dev/null; sleep 0.5; done',
     SECONDS = 64, // the load of the example has two peaks per minute
-    QUALITY = 62,
+    QUALITY = 45,
     KINDS = {
         '': { width: 1440, height: 900, colorScheme: 'light' },
         '-narrow': { width: 390, height: 844, colorScheme: 'light' },
@@ -79,7 +79,7 @@ async function pictures(url, began, ended) {
         details: [cpu, '.details:not([aria-busy=true])', ['focus .flame', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'Enter', 'blur']],
         table: [`${cpu}#view=table`, '.row'],
         tree: [`${cpu}#view=tree`, '.call', ['focus .calltree', 'Home', '*', 'blur']],
-        sandwich: [`${cpu}#view=sandwich`, '.sandwich .flame canvas', ['click [data-tab=table]', 'click .row:has-text("shop::pricing::price")', 'click [data-tab=sandwich]']],
+        sandwich: [`${cpu}#view=sandwich`, '.sandwich .flame canvas', ['click [data-tab=table]', 'click .row:has-text("shop::pricing::discount")', 'click [data-tab=sandwich]']],
         chart: [`${of('cpu{service.name="shop"}', part(-1, 1))}#view=chart`, '.chart canvas'],
         threads: [`${moment}#view=lanes`, '[data-lane]'],
         heat: [`${cpu}#view=heat`, '.heat canvas'],

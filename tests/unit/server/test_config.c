@@ -15,18 +15,19 @@ static void test_values(void **state)
     arena a = {0};
     err e;
     server_config c;
-    assert_true(read_text("# everything\n"
-                          "listen:\n  - 127.0.0.1:4317\n  - \":4318\"\n"
-                          "insecure: true\n"
-                          "log-format: json\n"
-                          "store:\n  directory: /var/lib/kiln\n  max-age: 14d\n  max-size: none\n"
-                          "tls: {cert: a.pem, key: b.pem, client-ca: c.pem}\n"
-                          "source: {link: \"https://g/{file}\", debuginfod: \"http://d:8002 https://e/x\"}\n"
-                          "tokens:\n  write: w\n  read: r\n"
-                          "limits:\n  connections: 7\n  body: 1MiB\n  idle-time: 1min\n"
-                          "  min-rate: 512\n  message: 2GiB\n"
-                          "forward:\n  to: http://h:4318\n  headers: a=b\n  spool: /s\n",
-                          &a, &c, &e));
+    assert_true(read_text(
+        "# everything\n"
+        "listen:\n  - 127.0.0.1:4317\n  - \":4318\"\n"
+        "insecure: true\n"
+        "log-format: json\n"
+        "store:\n  directory: /var/lib/kiln\n  max-age: 14d\n  max-size: none\n"
+        "tls: {cert: a.pem, key: b.pem, client-ca: c.pem}\n"
+        "source: {link: \"https://g/{file}\", debuginfod: \"http://d:8002 https://e/x\"}\n"
+        "tokens:\n  write: w\n  read: r\n"
+        "limits:\n  connections: 7\n  body: 1MiB\n  idle-time: 1min\n"
+        "  min-rate: 512\n  message: 2GiB\n"
+        "forward:\n  to: http://h:4318\n  headers: a=b\n  spool: /s\n",
+        &a, &c, &e));
     assert_int_equal(c.listen.n, 2);
     assert_true(str_eq(c.listen.v[1], STR(":4318")));
     assert_true(c.insecure);
