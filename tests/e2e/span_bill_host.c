@@ -185,7 +185,9 @@ static void reading(void)
 static void chattering(void)
 {
     account *x = enter("chatter", ++number);
-    for (unsigned i = 0; i < 40; i++) compute(3 * MS), nap(2 * MS, x);
+    // Naps of 1 to 3 ms: two rounds of always 5 ms last as long as a period of 99 Hz, and then every
+    // sample may fall into a nap.
+    for (unsigned i = 0; i < 40; i++) compute(3 * MS), nap(MS + i * 7 % 11 * (MS / 5), x);
     leave(x);
 }
 

@@ -92,3 +92,6 @@ export const withValue = (s: Selector, key: string, value: string | null): Selec
 /** Requires this trace and span. */
 export const withIds = (s: Selector, ids: { trace: string; span: string }): Selector =>
     withValue(withValue(s, 'span_id', ids.span), 'trace_id', ids.trace);
+
+/** Whether it selects a trace or a span. */
+export const hasIds = (s: Selector): boolean => !!(valueOf(s, 'trace_id') || valueOf(s, 'span_id'));

@@ -58,7 +58,10 @@ export interface Around extends ViewOptions {
     heat(p: TimeView): ComponentChildren;
     lanes(p: TimeView): ComponentChildren;
     sources: Sources | null; // files that the server fetches
-    /** The time range of the data, ns after the session's base; null: not known. */
+    /**
+     * The time range of the flame chart, ns after the session's base.  null: from the first to the last observation, as for a trace,
+     * whose extent ends where its last observation is drawn.
+     */
     range?: [number, number] | null;
     /** The address of a line of a source file; '': there is none. */
     sourceUrl(file: string, line: number): string;

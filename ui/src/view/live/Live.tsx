@@ -5,7 +5,7 @@ import { nameOf, whereUploaded } from '../../live/load';
 import { absolute, after, moves, rangeText, resolve, spanText } from '../../live/range';
 import { sharedLive } from '../../live/share';
 import { Ids, Page, brokenAddress, writeAddress } from '../../live/selection';
-import { Selector, withIds, writeSelector } from '../../live/selector';
+import { Selector, hasIds, withIds, writeSelector } from '../../live/selector';
 import { State, timelessFragment, needsOf } from '../../state';
 import { sourceUrl } from '../../model/source';
 import { counted, partText } from '../../model/units';
@@ -161,7 +161,7 @@ export function Live() {
         partly: !!results?.tree?.cut.folded,
         applied: results?.tree?.transform ?? '',
         sources: liveSources(),
-        range: results?.session && results.span ? after(results.span, results.session.names.timeBase) : null,
+        range: results?.session && results.span && !hasIds(results.selector) ? after(results.span, results.session.names.timeBase) : null,
         sourceUrl: (file, line) => {
             const link = sourceLink();
             return link && results ? sourceUrl(link, results.attributes, file, line) : '';
