@@ -133,7 +133,7 @@ NODISCARD bool run_collect(run *r, err *e);
 /* ---- names (run_names.c) ---- */
 
 /* Adds the result of a lookup to r->symbols.  Parts are named when they are delivered, while their
- * processes still run; what has no name then is looked up again in the `merged` profile. */
+ * processes still run; addresses without names are looked up again in the `merged` profile. */
 NODISCARD bool run_add_symbols(run *r, const symbolize_report *x, bool merged, err *e);
 
 /* ---- printing; into c->out ---- */

@@ -52,7 +52,7 @@ static bool take_servers(str urls, server *out, size_t *n, err *e)
                            DEBUGINFOD_SERVERS);
         if (!take_server(word, &out[*n], e)) return false;
     }
-    return *n || err_set(e, ERR_USAGE, "there is no address of a debuginfod server");
+    return *n || err_set(e, ERR_USAGE, "no address of a debuginfod server is given");
 }
 
 bool debuginfod_check(str urls, err *e)

@@ -3,7 +3,7 @@
  *
  * The distance of neighbours does not tell how long a sample of CPU time lasts: a thread that uses
  * little of it has few of them. Its length is the period. ui/src/model/chart.ts has the same rule.
- * */
+ */
 #include "query/timeline.h"
 
 #include "query/extent.h"

@@ -13,7 +13,7 @@
 #define PATH "/api/v1/source"
 #define MAX_FILE ((size_t)4 << 20)
 #define MAX_NS (20 * NS_PER_S)
-#define UNKNOWN_NS (60 * NS_PER_S) /* how long the cache remembers that there is no file, ... */
+#define UNKNOWN_NS (60 * NS_PER_S) /* how long the cache remembers that a file is unknown ... */
 #define FAILED_NS (5 * NS_PER_S)   /* ... and that the server failed */
 enum { THREADS = 2, QUEUE = 64 };
 

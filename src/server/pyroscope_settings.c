@@ -75,5 +75,5 @@ bool pyro_remove_setting(query *k, err *e)
     if (saved_remove(k->settings, k->call->r.name, e)) return true;
     if (e->code != ERR_UNSUPPORTED) return false;
     *e = (err){.offset = NO_OFFSET};
-    return err_set(e, ERR_UNSUPPORTED, "there is no setting with this name");
+    return err_set(e, ERR_UNSUPPORTED, "no setting has this name");
 }

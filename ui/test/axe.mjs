@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { findings, noFindings } from './axe-kit.mjs';
 import { browser, check, corpus, dir, example, newPage, result, run, skip, there, WAIT_MS } from './kit.mjs';
 import { sendBilled, TRACE } from './live-bill.mjs';
-import { ALL, CPU, endServers, open, put, send, serve, settled } from './live-kit.mjs';
+import { ALL, CPU, endServers, open, overstate, put, send, serve, settled } from './live-kit.mjs';
 import { partsFile } from './parts.mjs';
 
 const THEMES = ['light', 'dark'],
@@ -286,14 +286,7 @@ async function pages() {
             await there(page, `[data-lane]:nth-of-type(${THREADS})`, 'no threads');
         });
         await audit('threads with too many observations: the shares of states', async () => {
-            // The server reports a thousand times as many, so that the page asks for sums by step.
-            await page.route('**/api/v1/counts*', async (route) => {
-                const r = await route.fetch(),
-                    body = await r.json();
-                if (!/thread/.test(route.request().url()))
-                    for (const row of body.rows) row.count = row.count.map((c) => c * 1000);
-                await route.fulfill({ response: r, json: body });
-            });
+            await overstate(page);
             await open(page, url, `${BUSY}#view=lanes`);
             await there(page, '[data-lane] [data-state]', 'no shares');
             return () => page.unroute('**/api/v1/counts*');

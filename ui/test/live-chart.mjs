@@ -1,7 +1,7 @@
 // live-chart.mjs - the chart over time: its numbers are those of `kiln series`; levels hold; the live edge; keys; stacking by a label.
 // Also threads over long times, and the colours of a comparison.
 import { check, eventually, example, must, newPage, run, same, textIs, there, gone } from './kit.mjs';
-import { between, inQuery, observed, open, send, sendLoop, settled, shot, sum, totalIs } from './live-kit.mjs';
+import { between, inQuery, observed, open, overstate, send, sendLoop, settled, shot, sum, totalIs } from './live-kit.mjs';
 
 const RANGE = 'from=2025-11-03T09:13:00Z&to=2025-11-03T09:17:00Z', // steps of a second
     query = (q) => `query=${encodeURIComponent(q)}`,
@@ -222,13 +222,7 @@ async function threads(url, mine) {
     await check('threads over long times: shares of states, as sent', async () => {
         const page = await newPage({}, mine),
             from = Date.parse('2025-11-05T10:00:00Z');
-        await page.route('**/api/v1/counts*', async (route) => {
-            const r = await route.fetch(),
-                body = await r.json();
-            if (!/thread/.test(route.request().url()))
-                for (const row of body.rows) row.count = row.count.map((c) => c * 1000);
-            await route.fulfill({ response: r, json: body });
-        });
+        await overstate(page);
         const samples = Array.from({ length: 300 }, (_, i) => ({
             value: 10e6,
             time: from + i * 100,

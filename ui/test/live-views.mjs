@@ -15,7 +15,7 @@ import {
     viewIs,
     WAIT_MS,
 } from './kit.mjs';
-import { ALL, CPU, between, inQuery, observed, open, sendLoop, settled, shot, sum, top, totalIs } from './live-kit.mjs';
+import { ALL, CPU, between, inQuery, observed, open, overstate, sendLoop, settled, shot, sum, top, totalIs } from './live-kit.mjs';
 
 const UNITS = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
 /** "1.37 s" as ns: three digits of it. */
@@ -261,13 +261,7 @@ async function lanes(url, page, mine) {
     });
     await check('too many observations: threads in steps, and a flame chart that offers a part', async () => {
         const busy = await newPage({}, mine);
-        await busy.route('**/api/v1/counts*', async (route) => {
-            const r = await route.fetch(),
-                body = await r.json();
-            if (!/thread/.test(route.request().url()))
-                for (const row of body.rows) row.count = row.count.map((c) => c * 1000);
-            await route.fulfill({ response: r, json: body });
-        });
+        await overstate(busy);
         await open(busy, url, `${CPU}#view=lanes`);
         await compare(busy);
         await textIs(busy, '.lanes p', /each box [\d.]+ m?s/, 'no steps');
