@@ -130,6 +130,16 @@ static void spill_body(query_job *q)
         q->unspilled = true;
 }
 
+/* The rooms below know no limit of a query, only that memory ran out. */
+static void add_limit(query_job *q)
+{
+    err why = q->e;
+    q->e = (err){0};
+    (void)err_set(&q->e, why.code,
+                  "%s (the limit of a query is %zu MiB: select less time or fewer services)",
+                  why.msg, q->of->o.memory >> 20);
+}
+
 static void work(job *j)
 {
     query_job *q = (query_job *)j;
@@ -141,6 +151,7 @@ static void work(job *j)
     q->k.now = w->wall(w->ctx);
     q->k.budget.max_ns = q->f.max_ns > waited ? q->f.max_ns - waited : 1;
     run_query(q);
+    if (q->e.code == ERR_MEMORY) add_limit(q);
     arena_free(&q->arena); /* only the body is needed from now on, and it may wait for the loop */
     shrink(&q->k.body);
     spill_body(q);
